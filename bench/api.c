@@ -60,7 +60,7 @@ static double load(const char *what, struct load l, pid_t server, double floor,
                    const char *floor_name) {
     l.latency = calloc(l.requests, sizeof(*l.latency));
     double cpu = up_cpu_ns(server);
-    if (!l.latency || load_run(&l) == -1) {
+    if (l.latency == NULL || load_run(&l) == -1) {
         up_die(what);
     }
     double rate = (double)l.requests / l.seconds;
@@ -94,7 +94,7 @@ static size_t take_stamps(struct watcher *w, char *p, size_t n, int64_t *age) {
     p[n] = 0;
     while ((at = strstr(at, mark))) {
         char *end = strchr(at + sizeof(mark) - 1, '"');
-        if (!end) {
+        if (end == NULL) {
             break;
         }
         int64_t stamp = strtoll(at + sizeof(mark) - 1, NULL, 10);
@@ -133,7 +133,7 @@ static void open_watchers(struct watcher *w, struct pollfd *p) {
                                 "Host: 127.0.0.1\r\n\r\n";
     for (int i = 0; i < WATCHERS; i++) {
         w[i] = (struct watcher){.stream = load_open(up.tls, up.port, plain, sizeof(plain) - 1)};
-        if (!w[i].stream) {
+        if (w[i].stream == NULL) {
             up_die("cannot watch");
         }
         p[i] = (struct pollfd){.fd = load_fd(w[i].stream), .events = POLLIN};

@@ -25,7 +25,7 @@ static SSL_CTX *server_tls(void) {
     EVP_PKEY *key = EVP_EC_gen("P-256");
     X509 *cert = X509_new();
     SSL_CTX *tls = SSL_CTX_new(TLS_server_method());
-    if (!key || !cert || !tls) {
+    if (key == NULL || cert == NULL || tls == NULL) {
         return NULL;
     }
     X509_gmtime_adj(X509_getm_notBefore(cert), 0);
@@ -86,7 +86,7 @@ static _Noreturn void serve(SSL_CTX *tls, int listener) {
                 close(SSL_get_fd(p->ssl));
                 SSL_free(p->ssl);
                 free(p);
-            } else if (!p) {
+            } else if (p == NULL) {
                 accept_one(tls, listener, ep);
             }
         }
@@ -99,7 +99,7 @@ int echo_start(pid_t *ret_pid) {
     a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     SSL_CTX *tls = server_tls();
-    if (fd == -1 || !tls || bind(fd, (struct sockaddr *)&a, sizeof(a)) == -1 ||
+    if (fd == -1 || tls == NULL || bind(fd, (struct sockaddr *)&a, sizeof(a)) == -1 ||
         listen(fd, 128) == -1 || getsockname(fd, (struct sockaddr *)&a, &len) == -1) {
         return -1;
     }

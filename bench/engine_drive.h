@@ -66,9 +66,9 @@ struct drive {
     int64_t spent; /* in calls that count */
     struct open_events *open; /* steady: by tree; else NULL */
     size_t n_trees;
-    uint32_t tree; /* queues in a tree */
+    uint32_t tree;   /* queues in a tree */
     uint32_t locals; /* LocalQueues of each queue that usage orders; 0: one, and it does not */
-    int64_t idle;  /* steady: time in which nothing was to do; with `spent` it makes the clock */
+    int64_t idle;    /* steady: time in which nothing was to do; with `spent` it makes the clock */
     struct figures f;
 };
 

@@ -43,7 +43,7 @@ static int dial(int port) {
 static SSL *connect_tls(SSL_CTX *tls, int port, int *ret_fd) {
     int fd = dial(port);
     SSL *ssl = fd == -1 ? NULL : SSL_new(tls);
-    if (!ssl || SSL_set_fd(ssl, fd) != 1 || SSL_connect(ssl) != 1) {
+    if (ssl == NULL || SSL_set_fd(ssl, fd) != 1 || SSL_connect(ssl) != 1) {
         fprintf(stderr, "bench: no TLS connection to port %d\n", port);
         SSL_free(ssl);
         close(fd);
@@ -82,7 +82,7 @@ static void next_request(struct load *l, struct load_conn *c, size_t index) {
 static size_t answer_length(char *p, size_t n) {
     p[n] = 0;
     char *body = strstr(p, "\r\n\r\n");
-    if (!body) {
+    if (body == NULL) {
         return 0;
     }
     body += 4;
@@ -165,7 +165,7 @@ int load_run(struct load *l) {
         struct load_conn *c = &conns[open];
         c->ssl = connect_tls(l->tls, l->port, &c->fd);
         struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
-        if (!c->ssl || epoll_ctl(ep, EPOLL_CTL_ADD, c->fd, &e) == -1) {
+        if (c->ssl == NULL || epoll_ctl(ep, EPOLL_CTL_ADD, c->fd, &e) == -1) {
             code = -1;
             break;
         }
@@ -187,11 +187,11 @@ struct load_stream {
 
 struct load_stream *load_open(SSL_CTX *tls, int port, const char *request, size_t n) {
     struct load_stream *s = calloc(1, sizeof(*s));
-    if (!s) {
+    if (s == NULL) {
         return NULL;
     }
     s->ssl = connect_tls(tls, port, &s->fd);
-    if (!s->ssl || (n && load_write(s, request, n) != 0)) {
+    if (s->ssl == NULL || (n && load_write(s, request, n) != 0)) {
         load_close(s);
         return NULL;
     }

@@ -18,15 +18,15 @@ struct load_conn;
 
 struct load {
     SSL_CTX *tls;
-    int port;           /* on 127.0.0.1 */
+    int port; /* on 127.0.0.1 */
     size_t connections;
-    size_t requests;    /* in all */
+    size_t requests; /* in all */
     /* Writes request i into out (LOAD_REQUEST_MAX bytes); its length. */
     size_t (*request)(void *ctx, size_t i, char *out);
     void *ctx;
-    int status;         /* that every answer must have */
-    int64_t *latency;   /* of each request, ns; room for `requests` */
-    double seconds;     /* result, without the handshakes */
+    int status;       /* that every answer must have */
+    int64_t *latency; /* of each request, ns; room for `requests` */
+    double seconds;   /* result, without the handshakes */
 };
 
 /* 0, or -1 with a line on stderr. */

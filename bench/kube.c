@@ -44,7 +44,7 @@ static void next(struct one *o);
 static void begin(void) {
     if (bench.begun < bench.n) {
         struct one *o = calloc(1, sizeof(*o));
-        if (!o) {
+        if (o == NULL) {
             abort();
         }
         o->i = bench.begun++;
@@ -167,7 +167,7 @@ static void set_up(const char *kubeconfig) {
     bench.loop = loop_new(&err);
     bench.client =
         bench.loop ? kube_client_new(bench.loop, kubeconfig, NULL, "bench-kube", &err) : NULL;
-    if (!bench.client ||
+    if (bench.client == NULL ||
         kube_wait(bench.client, "POST", STR("/api/v1/namespaces"),
                   STR("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"" NS
                       "\"}}"),
@@ -177,7 +177,7 @@ static void set_up(const char *kubeconfig) {
     buf_release(&answer);
     for (int s = 0; s < STEPS; s++) {
         bench.took[s] = calloc(bench.n, sizeof(int64_t));
-        if (!bench.took[s]) {
+        if (bench.took[s] == NULL) {
             abort();
         }
     }

@@ -52,7 +52,7 @@ static double send_all(const char *what, size_t n, int status, size_t (*text)(si
                      .ctx = &b,
                      .status = status};
     l.latency = calloc(n, sizeof(*l.latency));
-    if (!l.latency || load_run(&l) == -1) {
+    if (l.latency == NULL || load_run(&l) == -1) {
         up_die(what);
     }
     if (ret_latency) {
@@ -172,7 +172,8 @@ static size_t finish_text(size_t i, char *out) {
 static double floor_seconds(void) {
     size_t n = plan.n_items;
     up_folder();
-    up_start("--controllers", "defaults"); /* with none, Kueue's kinds would be CustomResourceDefinitions */
+    up_start("--controllers",
+             "defaults"); /* with none, Kueue's kinds would be CustomResourceDefinitions */
     send_all("Namespaces", plan.n_queues, 201, namespace_text, NULL);
     double cpu = up_cpu_ns(up.pid);
     double create = send_all("creates", n, 201, create_text, NULL);
@@ -198,7 +199,7 @@ static void get(const char *path, const char *accept, struct buf *ret) {
              "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAccept: %s\r\n\r\n", path,
              accept);
     struct load_stream *s = load_open(up.tls, up.port, text, strlen(text));
-    if (!s) {
+    if (s == NULL) {
         up_die("cannot read back");
     }
     buf_reset(ret);
@@ -216,7 +217,7 @@ static void get(const char *path, const char *accept, struct buf *ret) {
     }
     load_close(s);
     char *body = strstr(buf_cstr(ret), "\r\n\r\n");
-    if (strncmp(buf_cstr(ret), "HTTP/1.1 200", 12) != 0 || !body) {
+    if (strncmp(buf_cstr(ret), "HTTP/1.1 200", 12) != 0 || body == NULL) {
         fprintf(stderr, "%.300s\n", ret->p);
         up_die("cannot read back");
     }
@@ -279,7 +280,7 @@ static size_t list(const char *path, const char *accept, bool (*good)(yyjson_val
         yyjson_val *items = json_get(root, good ? STR("items") : STR("rows"));
         size_t i, n;
         yyjson_arr_foreach(items, i, n, o) {
-            count += !good || good(o);
+            count += good == NULL || good(o);
         }
         snprintf(next, sizeof(next), "%.*s", STR_ARG(json_str_at(root, "metadata.continue")));
     } while (next[0]);
@@ -313,8 +314,7 @@ static void await_events(const struct drive *d) {
     } while (measure_now() - last < 1000000000);
     printf("events: %zu, the last %.1f s after the last end; %zu writes in all, %zu of statuses of "
            "queues and of what was set up\n",
-           now, (double)(last - d->end) / 1e9, revision,
-           revision - now - 3 * plan.n_items);
+           now, (double)(last - d->end) / 1e9, revision, revision - now - 3 * plan.n_items);
     buf_release(&b);
     arena_release(&a);
 }
@@ -435,7 +435,7 @@ int main(int argc, char **argv) {
         double *into = option(&argc, &argv, "--runtime")    ? &d.runtime_scale
                        : option(&argc, &argv, "--interval") ? &d.interval_scale
                                                             : NULL;
-        bool conns = !into && option(&argc, &argv, "--connections");
+        bool conns = into == NULL && option(&argc, &argv, "--connections");
         if (into) {
             *into = strtod(v, NULL);
         } else if (conns) {

@@ -58,7 +58,8 @@ struct run {
     struct map by_key;
     struct heap later; /* items by due */
     struct item *ready, **ready_end;
-    struct conn **idle; /* a ring: each is used in its turn, as the server cuts one that never asks */
+    struct conn *
+        *idle; /* a ring: each is used in its turn, as the server cuts one that never asks */
     size_t idle_at, n_idle, next_create, created;
     struct arena arena;
     int64_t last_event;
@@ -315,7 +316,7 @@ static int on_event(struct run *r, struct str line) {
     struct str key = arena_f(&r->arena, "%.*s/%.*s", STR_ARG(json_str_at(o, "metadata.namespace")),
                              STR_ARG(json_str_at(o, "metadata.name")));
     struct item *it = map_get(&r->by_key, key);
-    if (!it) {
+    if (it == NULL) {
         return 0;
     }
     bool was = it->finished, reserved, first = it->admitted, evicted = it->evicted;
@@ -339,7 +340,7 @@ static int feed(struct run *r, struct watch *w) {
     size_t at = 0;
     if (!w->header_done) {
         char *body = strstr(buf_cstr(b), "\r\n\r\n");
-        if (!body) {
+        if (body == NULL) {
             return 0;
         }
         if (strncmp(b->p, "HTTP/1.1 200", 12) != 0) {
@@ -352,7 +353,7 @@ static int feed(struct run *r, struct watch *w) {
     while (at < b->n) {
         if (w->chunk == 0) {
             char *end = memchr(b->p + at, '\n', b->n - at);
-            if (!end) {
+            if (end == NULL) {
                 break;
             }
             w->chunk = strtoul(b->p + at, NULL, 16) + 2;
@@ -504,7 +505,7 @@ static int open_all(struct run *r) {
             e.data.ptr = &r->conns[i];
             put_idle(r, &r->conns[i]);
         }
-        if (!s || epoll_ctl(r->ep, EPOLL_CTL_ADD, load_fd(s), &e) == -1) {
+        if (s == NULL || epoll_ctl(r->ep, EPOLL_CTL_ADD, load_fd(s), &e) == -1) {
             return -1;
         }
     }

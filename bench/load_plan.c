@@ -23,7 +23,7 @@ static void *room(void *v, size_t n, size_t *cap, size_t size) {
     }
     *cap = *cap ? *cap * 2 : 64;
     v = realloc(v, *cap * size);
-    if (!v) {
+    if (v == NULL) {
         fprintf(stderr, "bench-load: out of memory\n");
         exit(1);
     }

@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "base/test.h"
-#include "control/test/fake_world.h"
 #include "control/queue/queue_controller.h"
+#include "control/test/fake_world.h"
 
 #define V2 "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\","
 

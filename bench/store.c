@@ -42,13 +42,13 @@ static void die(const char *what, const struct err *err) {
 static void begin(struct bench *b, const char *dir, struct store_recovered *r) {
     struct err err = {0};
     *b = (struct bench){.loop = FAKE_LOOP_INIT};
-    struct store_options o = {.dir = dir, .find_kind = fake_find, .post = fake_post,
-                              .post_ctx = &b->loop};
+    struct store_options o = {
+        .dir = dir, .find_kind = fake_find, .post = fake_post, .post_ctx = &b->loop};
     if (store_open(&o, &b->s, &err) != 0) {
         die("open", &err);
     }
     b->m = mirror_new(&(struct mirror_options){.journal = store_journal(b->s)});
-    if (!b->m || store_recover(b->s, b->m, r, &err) != 0) {
+    if (b->m == NULL || store_recover(b->s, b->m, r, &err) != 0) {
         die("recover", &err);
     }
 }
@@ -103,7 +103,7 @@ static void measure(struct bench *b, const char *what, size_t clients, size_t wr
                     double floor) {
     static struct client c[CLIENTS_MAX];
     b->latency = malloc(writes * sizeof(*b->latency));
-    if (!b->latency) {
+    if (b->latency == NULL) {
         exit(1);
     }
     b->update = update;
@@ -165,7 +165,7 @@ int main(int argc, char **argv) {
     }
     char dir[PATH_MAX];
     snprintf(dir, sizeof(dir), "%s/berth-bench-XXXXXX", argc > 1 ? argv[1] : "/tmp");
-    if (!mkdtemp(dir)) {
+    if (mkdtemp(dir) == NULL) {
         perror("bench-store: mkdtemp");
         return 1;
     }

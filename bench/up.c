@@ -35,7 +35,7 @@ _Noreturn void up_die(const char *what) {
 
 void up_folder(void) {
     snprintf(up.dir, sizeof(up.dir), "/tmp/berth-bench-XXXXXX");
-    if (!mkdtemp(up.dir)) {
+    if (mkdtemp(up.dir) == NULL) {
         up.dir[0] = 0;
         up_die("no temporary folder");
     }
@@ -72,7 +72,7 @@ static char *read_file(const char *path) {
 /* The base64 value of a line "  key: value", decoded, as a BIO. */
 static BIO *config_field(const char *config, const char *key) {
     const char *p = strstr(config, key);
-    if (!p) {
+    if (p == NULL) {
         up_die("the kubeconfig lacks a certificate");
     }
     p += strlen(key) + 2;
@@ -105,7 +105,7 @@ static void read_kubeconfig(void) {
     X509 *root = PEM_read_bio_X509(ca, NULL, NULL, NULL);
     X509 *cert = PEM_read_bio_X509(crt, NULL, NULL, NULL);
     EVP_PKEY *pkey = PEM_read_bio_PrivateKey(key, NULL, NULL, NULL);
-    if (!up.port || !root || !cert || !pkey ||
+    if (!up.port || root == NULL || cert == NULL || pkey == NULL ||
         X509_STORE_add_cert(SSL_CTX_get_cert_store(up.tls), root) != 1 ||
         SSL_CTX_use_certificate(up.tls, cert) != 1 || SSL_CTX_use_PrivateKey(up.tls, pkey) != 1) {
         up_die("the kubeconfig is not usable");
@@ -134,7 +134,7 @@ void up_start(const char *more, const char *value) {
         char log[PATH_MAX + 16];
         snprintf(log, sizeof(log), "%s/log", up.dir);
         dup2(fds[1], 1);
-        if (!freopen(log, "w", stderr)) {
+        if (freopen(log, "w", stderr) == NULL) {
             _exit(126);
         }
         close(fds[0]);
@@ -146,7 +146,8 @@ void up_start(const char *more, const char *value) {
     close(fds[1]);
     char line[512] = "";
     FILE *f = fdopen(fds[0], "r");
-    if (!f || !fgets(line, sizeof(line), f) || strncmp(line, "berth: ready", 12) != 0) {
+    if (f == NULL || fgets(line, sizeof(line), f) == NULL ||
+        strncmp(line, "berth: ready", 12) != 0) {
         char log[PATH_MAX + 16];
         snprintf(log, sizeof(log), "%s/log", up.dir);
         fprintf(stderr, "%s%s", line, read_file(log));
@@ -182,7 +183,7 @@ void up_stop(void) {
     fflush(stdout);
     pid_t down = fork();
     if (down == 0) {
-        if (!freopen("/dev/null", "w", stdout)) {
+        if (freopen("/dev/null", "w", stdout) == NULL) {
             _exit(126);
         }
         execl(up.berth, "berth", "down", "--data", up.data, (char *)NULL);

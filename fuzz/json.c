@@ -1,8 +1,8 @@
 /* fuzz/json: any bytes as JSON. What is read is written and read again equal; so is the mutable form without its
  * duplicates. */
 #include "wire/json/json.h"
-#include "wire/json/json_peek.h"
 #include "fuzz.h"
+#include "wire/json/json_peek.h"
 
 static void found(void *ctx, struct str path) {
     ++*(size_t *)ctx;

@@ -21,7 +21,7 @@ static size_t runs;
 static void run(const uint8_t *data, size_t n) {
     uint8_t *copy =
         malloc(n ? n : 1); /* of just this size, so that the sanitizer sees a read beyond it */
-    if (!copy) {
+    if (copy == NULL) {
         abort();
     }
     if (n) {
@@ -71,7 +71,7 @@ static int replay(const char *path) {
     if (dir) {
         closedir(dir);
     }
-    return bad || !dir;
+    return bad || dir == NULL;
 }
 
 int main(int argc, char **argv) {

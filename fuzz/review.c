@@ -3,9 +3,9 @@
 #include "control/admit/admission.h"
 #include "fuzz.h"
 #include "site/webhook/webhook_review.h"
-#include "wire/text/base64.h"
 #include "wire/json/json.h"
 #include "wire/json/patch.h"
+#include "wire/text/base64.h"
 
 static struct mirror *empty_mirror(void) {
     static struct mirror *m;

@@ -165,7 +165,7 @@ static int dial(const struct world *w) {
 /* What stands between braces as often as a request line may be long. */
 static void write_path(const char *path, struct buf *b) {
     const char *open = strchr(path, '{'), *close = open ? strchr(open, '}') : NULL;
-    if (!close) {
+    if (close == NULL) {
         buf_c(b, path);
         return;
     }
@@ -439,7 +439,7 @@ static bool read_seed(const char *folder, const char *name, struct seed *s) {
     snprintf(path, sizeof(path), "%s/%s", folder, name);
     FILE *f = fopen(path, "re");
     *s = (struct seed){.text = mem_zalloc(64 << 10)};
-    if (!f || !s->text) {
+    if (f == NULL || s->text == NULL) {
         return false;
     }
     size_t n = fread(s->text, 1, (64 << 10) - 1, f);
@@ -448,10 +448,10 @@ static bool read_seed(const char *folder, const char *name, struct seed *s) {
     struct str rest = str_from(s->text, n), line;
     struct request *q = NULL;
     while (str_next(&rest, '\n', &line)) {
-        if (!q && (line.n == 0 || line.p[0] == '#')) {
+        if (q == NULL && (line.n == 0 || line.p[0] == '#')) {
             continue;
         }
-        if (!q && line.p[0] == '!') {
+        if (q == NULL && line.p[0] == '!') {
             char copy[200];
             snprintf(copy, sizeof(copy), "%.*s", STR_ARG(line));
             if (s->n_known == KNOWN || !read_plan(copy, &s->known[s->n_known++])) {
@@ -459,7 +459,7 @@ static bool read_seed(const char *folder, const char *name, struct seed *s) {
             }
             continue;
         }
-        if (!q) {
+        if (q == NULL) {
             if (s->n == REQUESTS) {
                 return false;
             }
@@ -624,8 +624,7 @@ static void random_plan(struct prng *random, size_t places, struct plan *p) {
                        .bytes = sizes[prng_below(random, 5)]};
     for (size_t i = 0; i < p->n; i++) {
         p->at[i] = prng_below(random, places ? places : 64);
-        p->how[i] =
-            (enum growth)(prng_below(random, 16) ? prng_below(random, 2) : GROW_NESTED);
+        p->how[i] = (enum growth)(prng_below(random, 16) ? prng_below(random, 2) : GROW_NESTED);
     }
     for (size_t i = 0; i + 1 < p->n; i++) {
         for (size_t k = i + 1; k < p->n; k++) {
@@ -725,7 +724,7 @@ static int serve(struct world *w, struct job *j) {
                                 .offload = w->worker ? worker_offload(w->worker) : NULL,
                                 .host = STR("127.0.0.1")};
     w->server = w->policy ? server_new(&so, &err) : NULL;
-    if (!w->server || fill(w, &err) != 0 || server_start(w->server, &err) != 0 ||
+    if (w->server == NULL || fill(w, &err) != 0 || server_start(w->server, &err) != 0 ||
         pthread_getcpuclockid(pthread_self(), &w->spent) != 0 ||
         pthread_create(&t, NULL, client, j) != 0) {
         fprintf(stderr, "starting: %s\n", err.text);
@@ -772,7 +771,7 @@ int main(int argc, char **argv) {
     const char *only = getenv("SLOW_ONLY");
     uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
     for (struct dirent *e; dir && j.n < FILES && (e = readdir(dir));) {
-        if (e->d_name[0] == '.' || (only && !strstr(e->d_name, only))) {
+        if (e->d_name[0] == '.' || (only && strstr(e->d_name, only) == NULL)) {
             continue;
         }
         if (!read_seed(argv[1], e->d_name, &seeds[j.n])) {

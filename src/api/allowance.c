@@ -29,7 +29,7 @@ static struct quantity *at(struct quantity_map *m, struct arena *a, struct str n
         return q;
     }
     struct quantity_pair *v = ARENA_ARRAY(a, struct quantity_pair, m->n + 1);
-    if (!v) {
+    if (v == NULL) {
         return NULL;
     }
     if (m->n > 0) {
@@ -67,7 +67,7 @@ static int add_map(struct quantity_map *m, struct arena *a, const struct quantit
 static int raise_map(struct quantity_map *m, struct arena *a, const struct quantity_map *other) {
     for (size_t i = 0; i < other->n; i++) {
         struct quantity *q = at(m, a, other->v[i].key);
-        if (!q) {
+        if (q == NULL) {
             return ERR_NOMEM;
         }
         if (quantity_cmp(*q, other->v[i].value) < 0) {
@@ -81,7 +81,7 @@ static int raise_map(struct quantity_map *m, struct arena *a, const struct quant
 
 static const struct quantity_map *amounts(const struct resources *r, bool limits) {
     static const struct quantity_map none;
-    return !r ? &none : limits ? &r->limits : &r->requests;
+    return r == NULL ? &none : limits ? &r->limits : &r->requests;
 }
 
 /* What a pod asks for in all, or may use at most: containers side by side, those that start it one by one beside the
@@ -162,7 +162,7 @@ static int add_pod(yyjson_val *tree, struct arena *a, struct quantity_map *ret, 
     }
     int r = codec_decode(&schema_pod, tree, a, &pod, err);
     r = r ? r : allowance_add(ret, a, STR("pods"), quantity_of(1, QUANTITY_DECIMAL));
-    if (r != 0 || !pod.spec) {
+    if (r != 0 || pod.spec == NULL) {
         return r;
     }
     r = pod_amounts(pod.spec, false, a, &requests);
@@ -376,7 +376,7 @@ struct str allowance_unsaid(const struct quantity_map *hard, yyjson_val *tree, s
                                         "memory", "requests.cpu", "requests.memory"};
     struct pod pod;
     struct buf b;
-    if (codec_decode(&schema_pod, tree, a, &pod, NULL) != 0 || !pod.spec) {
+    if (codec_decode(&schema_pod, tree, a, &pod, NULL) != 0 || pod.spec == NULL) {
         return (struct str){0};
     }
     buf_init(&b, 64 << 10);

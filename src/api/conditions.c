@@ -26,7 +26,7 @@ bool conditions_true(const struct condition_list *l, const char *type) {
 int conditions_copy(const struct condition_list *l, struct arena *a, struct condition_list *ret) {
     size_t n = l ? l->n : 0;
     struct condition *v = ARENA_ARRAY(a, struct condition, n + 1);
-    if (!v) {
+    if (v == NULL) {
         *ret = (struct condition_list){0};
         return ERR_NOMEM;
     }
@@ -52,7 +52,7 @@ static struct str cut(struct arena *a, struct str message) {
 /* A new one at the end, without a status; NULL: no memory. */
 static struct condition *append(struct condition_list *l, struct arena *a, const char *type) {
     struct condition *v = ARENA_ARRAY(a, struct condition, l->n + 1);
-    if (!v) {
+    if (v == NULL) {
         return NULL;
     }
     if (l->n) {
@@ -72,7 +72,7 @@ int conditions_put(struct condition_list *l, struct arena *a, const struct condi
         return arena_ok(a);
     }
     c = c ? c : append(l, a, want->type);
-    if (!c) {
+    if (c == NULL) {
         return ERR_NOMEM;
     }
     if (!str_is(c->status, want->status)) {
@@ -99,7 +99,7 @@ int conditions_set(struct condition_list *l, struct arena *a, const char *type, 
 
 void conditions_remove(struct condition_list *l, const char *type, bool *changed) {
     struct condition *c = find(l, type);
-    if (!c) {
+    if (c == NULL) {
         return;
     }
     size_t at = (size_t)(c - l->v);

@@ -50,7 +50,8 @@ static void a_copy_leaves_what_it_came_from(void **state) {
     assert_true(set(&want, "False", "Down", "", T2));
     assert_true(conditions_true(&was, "Ready"));
     assert_false(conditions_true(&want, "Ready"));
-    assert_int_equal(conditions_copy(&was, &arena, &was), 0); /* in the place of what it came from, too */
+    assert_int_equal(conditions_copy(&was, &arena, &was),
+                     0); /* in the place of what it came from, too */
     assert_int_equal(was.n, 1);
     assert_true(conditions_true(&was, "Ready"));
     assert_int_equal(conditions_copy(NULL, &arena, &want), 0);

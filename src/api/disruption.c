@@ -32,7 +32,7 @@ int disruption_add_pod(struct disruption_status *s, struct arena *a, struct str 
                        int64_t now_ns) {
     size_t n = s->disrupted_pods.n, at = n;
     struct time_pair *v = ARENA_ARRAY(a, struct time_pair, n + 1);
-    if (!v) {
+    if (v == NULL) {
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < n; i++) {

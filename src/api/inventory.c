@@ -123,7 +123,7 @@ static int32_t number(struct inventory_reader *r, yyjson_val *obj, const char *n
                       int64_t max, int64_t otherwise) {
     yyjson_val *v = json_get(obj, str_of(name));
 
-    if (!v) {
+    if (v == NULL) {
         return (int32_t)otherwise;
     }
     int64_t n = yyjson_is_int(v) ? yyjson_get_sint(v) : max;

@@ -24,21 +24,21 @@ enum {
 };
 
 struct gpu_profile {
-    struct str name;         /* "1g.18gb", "1g.18gb+me" */
-    struct str resource;     /* "nvidia.com/mig-1g.18gb.me" */
-    int32_t id;              /* NVML GPU instance profile id */
-    int32_t size;            /* memory slices */
-    int32_t compute_slices;  /* g */
+    struct str name;        /* "1g.18gb", "1g.18gb+me" */
+    struct str resource;    /* "nvidia.com/mig-1g.18gb.me" */
+    int32_t id;             /* NVML GPU instance profile id */
+    int32_t size;           /* memory slices */
+    int32_t compute_slices; /* g */
     int32_t memory_mib;
     int32_t max_instances;
-    uint32_t starts;         /* bit i: start at memory slice i is legal */
-    bool media;              /* +me: at most one per GPU */
+    uint32_t starts; /* bit i: start at memory slice i is legal */
+    bool media;      /* +me: at most one per GPU */
 };
 
 struct gpu_instance {
     int32_t profile_id, start, size;
-    struct str uuid;    /* MIG-..., empty while being carved */
-    struct str pod_uid; /* owner; empty when idle */
+    struct str uuid;         /* MIG-..., empty while being carved */
+    struct str pod_uid;      /* owner; empty when idle */
     int32_t utilization_pct; /* of this instance; -1 when the hardware does not say */
 };
 
@@ -49,8 +49,8 @@ struct gpu_card {
     bool mig_enabled;           /* current mode */
     bool mig_managed;           /* Berth may change the mode of this GPU while it is idle */
     bool healthy;
-    struct str trouble;         /* why not healthy: "Xid 79: GPU has fallen off the bus" */
-    struct str pod_uid;         /* holder of the whole GPU, or empty */
+    struct str trouble; /* why not healthy: "Xid 79: GPU has fallen off the bus" */
+    struct str pod_uid; /* holder of the whole GPU, or empty */
     struct gpu_profile *profiles;
     size_t n_profiles;
     struct gpu_instance *instances; /* live ones */

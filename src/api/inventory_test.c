@@ -23,7 +23,11 @@ static struct gpu_profile profiles[] = {
      .media = true},
 };
 static struct gpu_instance instances[] = {
-    {.profile_id = 19, .start = 6, .size = 1, .uuid = {"MIG-a", 5}, .pod_uid = {"u1", 2},
+    {.profile_id = 19,
+     .start = 6,
+     .size = 1,
+     .uuid = {"MIG-a", 5},
+     .pod_uid = {"u1", 2},
      .utilization_pct = 55},
     {.profile_id = 19, .start = 5, .size = 1, .utilization_pct = -1},
 };

@@ -27,12 +27,12 @@ struct str meta_label(const struct meta *m, const char *key) {
 
 int meta_set(struct str_map *m, struct arena *a, const char *key, struct str value) {
     const struct str_pair *old = pair_of(m, str_of(key));
-    if (!old && !value.p) {
+    if (old == NULL && value.p == NULL) {
         return 0;
     }
     struct str_pair *v = ARENA_ARRAY(a, struct str_pair, m->n + 1);
     size_t n = 0;
-    if (!v) {
+    if (v == NULL) {
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < m->n; i++) {
@@ -42,7 +42,7 @@ int meta_set(struct str_map *m, struct arena *a, const char *key, struct str val
             v[n++] = (struct str_pair){old->key, arena_str(a, value)};
         }
     }
-    if (!old) {
+    if (old == NULL) {
         v[n++] = (struct str_pair){arena_str(a, str_of(key)), arena_str(a, value)};
     }
     *m = (struct str_map){v, n};
@@ -98,7 +98,7 @@ int meta_remove_finalizer(struct meta *m, struct arena *a, const char *finalizer
 int meta_add_owner(struct meta *m, struct arena *a, const struct owner_reference *owner) {
     size_t n = m->owner_references.n;
     struct owner_reference *v = ARENA_ARRAY(a, struct owner_reference, n + 1);
-    if (!v) {
+    if (v == NULL) {
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < n; i++) {

@@ -45,9 +45,9 @@ static int check_key(struct str key, struct err *err) {
         why = "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
               "characters, '-' or '.', and must start and end with an alphanumeric character";
     }
-    if (!why && name.n > LIMIT_LABEL) {
+    if (why == NULL && name.n > LIMIT_LABEL) {
         why = "name part must be no more than 63 characters";
-    } else if (!why && !is_name(name, "-_.", false)) {
+    } else if (why == NULL && !is_name(name, "-_.", false)) {
         why = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start "
               "and end with an alphanumeric character";
     }
@@ -88,7 +88,7 @@ static int add_value(struct builder *b, struct str value, struct err *err) {
     if (b->n_values == b->cap_values) {
         size_t cap = b->cap_values ? b->cap_values * 2 : 4;
         struct str *v = ARENA_ARRAY(b->arena, struct str, cap);
-        if (!v) {
+        if (v == NULL) {
             return no_memory(err);
         }
         if (b->n_values) {
@@ -134,7 +134,7 @@ static int add_term(struct builder *b, struct str key, enum selector_op op, stru
         .key = arena_str(b->arena, key), .op = op, .values = b->values, .n = b->n_values};
     b->values = NULL;
     b->n_values = b->cap_values = 0;
-    if (!t.key.p) {
+    if (t.key.p == NULL) {
         return no_memory(err);
     }
     if (s->n == LIMIT_SELECTOR_TERMS) {
@@ -144,7 +144,7 @@ static int add_term(struct builder *b, struct str key, enum selector_op op, stru
     if (s->n == b->cap) {
         size_t cap = b->cap ? b->cap * 2 : 4;
         struct selector_term *v = ARENA_ARRAY(b->arena, struct selector_term, cap);
-        if (!v) {
+        if (v == NULL) {
             return no_memory(err);
         }
         if (s->n) {
@@ -405,7 +405,7 @@ int selector_from_json(struct arena *a, yyjson_val *v, struct selector *ret, str
     size_t i, max;
     yyjson_val *key, *val;
     int r = 0;
-    if (!v || yyjson_is_null(v)) {
+    if (v == NULL || yyjson_is_null(v)) {
         *ret = (struct selector){.nothing = true};
         return 0;
     }
@@ -465,7 +465,7 @@ static bool term_matches(const struct selector_term *t, const struct str *value)
         return value && has_value(t, *value);
     case SELECTOR_NE:
     case SELECTOR_NOT_IN:
-        return !value || !has_value(t, *value);
+        return value == NULL || !has_value(t, *value);
     case SELECTOR_EXISTS:
         return value != NULL;
     case SELECTOR_NOT_EXISTS:
@@ -482,7 +482,7 @@ bool selector_matches(const struct selector *s, const struct str_map *labels) {
     bool ok = !s->nothing;
     for (size_t i = 0; ok && i < s->n; i++) {
         const struct str *value = NULL;
-        for (size_t k = 0; labels && !value && k < labels->n; k++) {
+        for (size_t k = 0; labels && value == NULL && k < labels->n; k++) {
             value = str_eq(labels->v[k].key, s->terms[i].key) ? &labels->v[k].value : NULL;
         }
         ok = term_matches(&s->terms[i], value);
@@ -493,8 +493,8 @@ bool selector_matches(const struct selector *s, const struct str_map *labels) {
 /* ---- as text ---- */
 
 static void write_term(const struct selector_term *t, struct buf *out) {
-    static const char *const infix[] = {[SELECTOR_EQ] = "=", [SELECTOR_NE] = "!=",
-                                        [SELECTOR_GT] = ">", [SELECTOR_LT] = "<"};
+    static const char *const infix[] = {
+        [SELECTOR_EQ] = "=", [SELECTOR_NE] = "!=", [SELECTOR_GT] = ">", [SELECTOR_LT] = "<"};
     buf_c(out, t->op == SELECTOR_NOT_EXISTS ? "!" : "");
     buf_str(out, t->key);
     switch (t->op) {
@@ -547,7 +547,7 @@ static size_t find_plain(struct str s, char c) {
 static int unescape(struct arena *a, struct str raw, struct str *ret, struct err *err) {
     char *out = arena_alloc(a, raw.n + 1);
     size_t n = 0;
-    if (!out) {
+    if (out == NULL) {
         return no_memory(err);
     }
     for (size_t i = 0; i < raw.n; i++) {

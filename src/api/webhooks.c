@@ -39,11 +39,14 @@ enum { FAIL_AFTER_S = 10, IGNORE_AFTER_S = 3 };
     }
 
 #define BOOKING(kind_, plural_)                                                                    \
-    {                                                                                              \
-        .name = "m" kind_ ".berth.dev", .path = "/mutate-berth-dev-v1alpha1-" kind_,               \
-        .group = "berth.dev", .version = "v1alpha1", .plural = plural_, .mutating = true,          \
-        .own_kind = true, .ops = CU                                                                \
-    },                                                                                             \
+    {.name = "m" kind_ ".berth.dev",                                                               \
+     .path = "/mutate-berth-dev-v1alpha1-" kind_,                                                  \
+     .group = "berth.dev",                                                                         \
+     .version = "v1alpha1",                                                                        \
+     .plural = plural_,                                                                            \
+     .mutating = true,                                                                             \
+     .own_kind = true,                                                                             \
+     .ops = CU},                                                                                   \
     {                                                                                              \
         .name = "v" kind_ ".berth.dev", .path = "/validate-berth-dev-v1alpha1-" kind_,             \
         .group = "berth.dev", .version = "v1alpha1", .plural = plural_, .own_kind = true,          \

@@ -166,7 +166,7 @@ static int add_block(struct arena *a, size_t need) {
     }
     struct arena_block *b = spare_take(size);
     b = b ? b : mem_alloc(sizeof(*b) + size);
-    if (!b) {
+    if (b == NULL) {
         return ERR_NOMEM;
     }
     *b = (struct arena_block){.next = a->blocks, .size = size};
@@ -183,7 +183,7 @@ void *arena_alloc(struct arena *a, size_t n) {
     }
     size_t need = (n + ALIGN - 1) / ALIGN * ALIGN;
     need = need ? need : ALIGN;
-    if (!a->blocks || a->blocks->size - a->blocks->used < need) {
+    if (a->blocks == NULL || a->blocks->size - a->blocks->used < need) {
         if (add_block(a, need) != 0) {
             a->failed = ERR_NOMEM;
             return NULL;
@@ -211,7 +211,7 @@ void *arena_array(struct arena *a, size_t count, size_t size) {
 
 struct str arena_str(struct arena *a, struct str s) {
     char *p = arena_alloc(a, s.n + 1);
-    if (!p) {
+    if (p == NULL) {
         return (struct str){NULL, 0};
     }
     if (s.n) {

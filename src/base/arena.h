@@ -50,7 +50,7 @@ static inline bool arena_charge(struct arena *a, uint64_t n) {
 void *arena_alloc(struct arena *a, size_t n);
 void *arena_zalloc(struct arena *a, size_t n);
 void *arena_array(struct arena *a, size_t count, size_t size); /* cleared, overflow-checked */
-struct str arena_str(struct arena *a, struct str s);           /* a copy; NUL follows; {NULL,0} on failure */
+struct str arena_str(struct arena *a, struct str s); /* a copy; NUL follows; {NULL,0} on failure */
 struct str arena_f(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #define ARENA_NEW(a, type) ((type *)arena_zalloc((a), sizeof(type)))

@@ -35,7 +35,7 @@ static int grow(struct buf *b, size_t need) {
         cap *= 2;
     }
     char *p = mem_realloc(b->p, cap);
-    if (!p) {
+    if (p == NULL) {
         b->failed = ERR_NOMEM;
         return ERR_NOMEM;
     }
@@ -206,7 +206,7 @@ struct str buf_view(const struct buf *b) {
 
 const char *buf_cstr(struct buf *b) {
     char *at = buf_room(b, 1);
-    if (!at) {
+    if (at == NULL) {
         return "";
     }
     *at = 0;

@@ -15,14 +15,15 @@
 struct buf {
     char *p;
     size_t n, cap;
-    size_t max;  /* bytes; 0 means SIZE_MAX / 2 */
-    int failed;  /* 0, ERR_NOMEM or ERR_TOO_LARGE; sticky until buf_reset */
+    size_t max; /* bytes; 0 means SIZE_MAX / 2 */
+    int failed; /* 0, ERR_NOMEM or ERR_TOO_LARGE; sticky until buf_reset */
 };
 
 void buf_init(struct buf *b, size_t max);
 void buf_release(struct buf *b);
-void buf_release_secret(struct buf *b); /* clears it first; what it outgrew is not reached: make room (buf_room) */
-void buf_reset(struct buf *b); /* empty again, memory kept, failure cleared */
+void buf_release_secret(
+    struct buf *b); /* clears it first; what it outgrew is not reached: make room (buf_room) */
+void buf_reset(struct buf *b);   /* empty again, memory kept, failure cleared */
 int buf_ok(const struct buf *b); /* 0 or the sticky code */
 
 void buf_add(struct buf *b, const void *p, size_t n);

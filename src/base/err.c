@@ -37,7 +37,7 @@ int err_sys(struct err *err, int errno_value, const char *fmt, ...) {
 }
 
 int err_wrap(struct err *err, const char *fmt, ...) {
-    if (!err) {
+    if (err == NULL) {
         return ERR_INTERNAL;
     }
     char ctx[256], old[sizeof(err->text)];
@@ -51,6 +51,7 @@ int err_wrap(struct err *err, const char *fmt, ...) {
 }
 
 const char *err_name(int code) {
+    /* clang-format off */
     static const char *const names[] = {
         "Success",          "InternalError",         "BadRequest",      "BadRequest",
         "Invalid",          "Unauthorized",          "Forbidden",       "NotFound",
@@ -59,6 +60,7 @@ const char *err_name(int code) {
         "InternalError",    "ServiceUnavailable",    "Timeout",         "InternalError",
         "BadRequest",       "Timeout",               "Gone",            "Unsupported",
     };
+    /* clang-format on */
     _Static_assert(sizeof(names) / sizeof(names[0]) == -ERR_CODE_LAST + 1, "a name per code");
     return code <= 0 && code >= ERR_CODE_LAST ? names[-code] : "Unknown";
 }

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+/* clang-format off */
 enum {
     /* objects */
     LIMIT_BODY_BYTES = 3 << 20,          /* request body [k8s] */
@@ -159,6 +160,7 @@ enum {
     LIMIT_SIM_PODS = 100000,             /* of one workload */
     LIMIT_SIM_MS = 2000000000,           /* one run time or interval: 23 days */
 };
+/* clang-format on */
 
 #define LIMIT_SIM_ARRIVALS_MS INT64_C(1000000000000) /* of one stream of workloads: 31 years */
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 void log_at(struct log *l, enum log_level level, const char *fmt, ...) {
-    if (!l || level > l->level) {
+    if (l == NULL || level > l->level) {
         return;
     }
     char line[2048];

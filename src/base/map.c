@@ -48,7 +48,7 @@ static int rebuild(struct map *m) {
     }
     struct map_entry *entries = mem_array(cap, sizeof(*entries));
     uint32_t *slots = mem_array(slots_n, sizeof(*slots));
-    if (!entries || !slots) {
+    if (entries == NULL || slots == NULL) {
         mem_free(entries);
         mem_free(slots);
         return ERR_NOMEM;
@@ -72,7 +72,7 @@ static int rebuild(struct map *m) {
 }
 
 static struct map_entry *find(const struct map *m, struct str key, uint64_t hash) {
-    if (!m->slots) {
+    if (m->slots == NULL) {
         return NULL;
     }
     for (size_t i = hash & m->slot_mask; m->slots[i]; i = (i + 1) & m->slot_mask) {
@@ -94,7 +94,7 @@ int map_put(struct map *m, struct str key, void *value, void **ret_old) {
     uint64_t hash = keyed_hash(key);
     struct map_entry *e = find(m, key, hash);
     void *old = e ? e->value : NULL;
-    if (!e) {
+    if (e == NULL) {
         if (m->used == m->cap && rebuild(m) != 0) {
             return ERR_NOMEM;
         }
@@ -112,7 +112,7 @@ int map_put(struct map *m, struct str key, void *value, void **ret_old) {
 
 void *map_del(struct map *m, struct str key) {
     struct map_entry *e = find(m, key, keyed_hash(key));
-    if (!e) {
+    if (e == NULL) {
         return NULL;
     }
     void *old = e->value;

@@ -17,8 +17,8 @@ void *mem_zalloc(size_t n);
 void *mem_array(size_t count, size_t size); /* cleared; NULL on overflow */
 void *mem_realloc(void *p, size_t n);       /* on failure p is still valid */
 void mem_free(void *p);                     /* NULL is a no-op */
-void mem_free_secret(void *p, size_t n);    /* clears the n bytes first; what tokens and keys lie in */
-char *mem_cstr(struct str s);               /* a NUL-terminated copy */
+void mem_free_secret(void *p, size_t n); /* clears the n bytes first; what tokens and keys lie in */
+char *mem_cstr(struct str s);            /* a NUL-terminated copy */
 
 /* Fault injection, for tests: fail the `nth` allocation from now (1 = next) of this thread, once, or from then on when
  * `forever`. nth == 0 turns it off. mem_fault_hit() says whether a failure was delivered since. */
@@ -31,11 +31,11 @@ static inline void mem_freep(void *pp) {
 }
 #define _cleanup_(f) __attribute__((cleanup(f)))
 #define _cleanup_free_ _cleanup_(mem_freep)
-#define TAKE(p)                    \
-    ({                             \
-        __typeof__(p) _taken = (p); \
-        (p) = NULL;                \
-        _taken;                    \
+#define TAKE(p)                                                                                    \
+    ({                                                                                             \
+        __typeof__(p) _taken = (p);                                                                \
+        (p) = NULL;                                                                                \
+        _taken;                                                                                    \
     })
 
 #endif

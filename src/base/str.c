@@ -35,7 +35,7 @@ bool str_cut(struct str s, char c, struct str *ret_head, struct str *ret_tail) {
 }
 
 bool str_next(struct str *rest, char c, struct str *ret_part) {
-    if (!rest->p) {
+    if (rest->p == NULL) {
         return false;
     }
     struct str tail;

@@ -12,23 +12,23 @@
 
 #include "base/str.h"
 
-#define assert_str_eq(got, want)                                                     \
-    do {                                                                             \
-        struct str got_ = (got), want_ = (want);                                     \
-        if (!str_eq(got_, want_)) {                                                  \
-            print_error("got:  %.*s\nwant: %.*s\n", STR_ARG(got_), STR_ARG(want_));  \
-            fail();                                                                  \
-        }                                                                            \
+#define assert_str_eq(got, want)                                                                   \
+    do {                                                                                           \
+        struct str got_ = (got), want_ = (want);                                                   \
+        if (!str_eq(got_, want_)) {                                                                \
+            print_error("got:  %.*s\nwant: %.*s\n", STR_ARG(got_), STR_ARG(want_));                \
+            fail();                                                                                \
+        }                                                                                          \
     } while (0)
 
 /* A call that must succeed; prints the error's text when it does not. */
-#define assert_ok(call, err)                                                         \
-    do {                                                                             \
-        int code_ = (call);                                                          \
-        if (code_ != 0) {                                                            \
-            print_error("%s: %d: %s\n", #call, code_, (err)->text);                  \
-            fail();                                                                  \
-        }                                                                            \
+#define assert_ok(call, err)                                                                       \
+    do {                                                                                           \
+        int code_ = (call);                                                                        \
+        if (code_ != 0) {                                                                          \
+            print_error("%s: %d: %s\n", #call, code_, (err)->text);                                \
+            fail();                                                                                \
+        }                                                                                          \
     } while (0)
 
 #endif

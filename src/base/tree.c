@@ -79,14 +79,14 @@ static struct tree_leaf *add_leaf(struct tree *t, size_t at) {
         void *p = cap <= SIZE_MAX / sizeof(*t->leaves)
                       ? mem_realloc(t->leaves, cap * sizeof(*t->leaves))
                       : NULL;
-        if (!p) {
+        if (p == NULL) {
             return NULL;
         }
         t->leaves = p;
         t->cap = cap;
     }
     struct tree_leaf *l = mem_alloc(sizeof(*l));
-    if (!l) {
+    if (l == NULL) {
         return NULL;
     }
     l->n = 0;
@@ -107,7 +107,7 @@ static void insert_item(struct tree_leaf *l, size_t i, void *item) {
  * so that ascending inserts leave full leaves behind. */
 static int insert_full(struct tree *t, size_t at, size_t i, void *item) {
     struct tree_leaf *next = add_leaf(t, at + 1);
-    if (!next) {
+    if (next == NULL) {
         return ERR_NOMEM;
     }
     struct tree_leaf *l = t->leaves[at];
@@ -130,7 +130,7 @@ static int insert_full(struct tree *t, size_t at, size_t i, void *item) {
 int tree_put(struct tree *t, const void *key, void *item, void **ret_old) {
     assert(item);
     void *old = NULL;
-    if (t->n_leaves == 0 && !add_leaf(t, 0)) {
+    if (t->n_leaves == 0 && add_leaf(t, 0) == NULL) {
         return ERR_NOMEM;
     }
     size_t at = find_leaf(t, key);

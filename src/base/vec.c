@@ -17,7 +17,7 @@ int vec_grow(void **p, size_t *cap, size_t n, size_t more, size_t size) {
         return ERR_NOMEM;
     }
     void *q = mem_realloc(*p, bytes);
-    if (!q) {
+    if (q == NULL) {
         return ERR_NOMEM;
     }
     *p = q;

@@ -39,7 +39,7 @@ static struct timer *virtual_timer_new(struct clock *c, void (*fire)(void *ctx),
     struct heap *h = &v->timers;
     struct timer *t = mem_zalloc(sizeof *t);
     size_t more = v->n_timers + 1 - h->n;
-    if (!t || vec_grow((void **)&h->v, &h->cap, h->n, more, sizeof *h->v) != 0) {
+    if (t == NULL || vec_grow((void **)&h->v, &h->cap, h->n, more, sizeof *h->v) != 0) {
         mem_free(t);
         return NULL;
     }
@@ -98,7 +98,7 @@ int64_t virtual_clock_next(const struct virtual_clock *c) {
 
 bool virtual_clock_step(struct virtual_clock *c) {
     struct timer *t = heap_pop(&c->timers);
-    if (!t) {
+    if (t == NULL) {
         return false;
     }
     if (t->due > c->now) {

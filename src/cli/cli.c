@@ -15,9 +15,8 @@
 enum { ARENA_MAX = 1 << 30, ANSWER_MAX = 512 << 20 };
 
 const struct cli_verb *const cli_verbs[] = {
-    &cli_submit,   &cli_queue,        &cli_logs, &cli_cancel,  &cli_book,
-    &cli_bookings, &cli_availability, &cli_top,  &cli_version, &cli_completion,
-    NULL};
+    &cli_submit,       &cli_queue, &cli_logs,    &cli_cancel,     &cli_book, &cli_bookings,
+    &cli_availability, &cli_top,   &cli_version, &cli_completion, NULL};
 
 const struct cli_verb *cli_verb_at(const struct cli *c, size_t i) {
     size_t own = sizeof(cli_verbs) / sizeof(*cli_verbs) - 1;
@@ -74,8 +73,8 @@ int cli_exit_code(int code) {
 
 int cli_fail(struct cli *c, const char *doing) {
     cli_clean(c->err.text);
-    fprintf(stderr, "berth %s: %s%s%s\n", c->args.verb->name, doing ? doing : "",
-            doing ? ": " : "", c->err.text);
+    fprintf(stderr, "berth %s: %s%s%s\n", c->args.verb->name, doing ? doing : "", doing ? ": " : "",
+            c->err.text);
     int code = cli_exit_code(c->err.code);
     if (code == CLI_UNREACHABLE) {
         fprintf(stderr, "Is it running? `berth up` starts one; KUBECONFIG says which is asked.\n");
@@ -111,11 +110,13 @@ static const char *own_kubeconfig(struct cli *c) {
 
 int cli_connect(struct cli *c) {
     const char *file = cli_value(&c->args, "kubeconfig");
-    if (!file && !kube_config_exists()) {
+    if (file == NULL && !kube_config_exists()) {
         file = own_kubeconfig(c);
-        if (!file) {
-            fprintf(stderr, "berth %s: no server is known: start one with `berth up`, or set "
-                            "KUBECONFIG\n", c->args.verb->name);
+        if (file == NULL) {
+            fprintf(stderr,
+                    "berth %s: no server is known: start one with `berth up`, or set "
+                    "KUBECONFIG\n",
+                    c->args.verb->name);
             return CLI_UNREACHABLE;
         }
     }
@@ -123,9 +124,10 @@ int cli_connect(struct cli *c) {
     c->client = c->loop ? kube_client_new(c->loop, file, cli_value(&c->args, "context"),
                                           "berth/" BERTH_VERSION " (linux)", &c->err)
                         : NULL;
-    if (!c->client) {
+    if (c->client == NULL) {
         int code = cli_fail(c, NULL);
-        return code == CLI_NOT_FOUND ? CLI_UNREACHABLE : code; /* a kubeconfig or context, not an object */
+        return code == CLI_NOT_FOUND ? CLI_UNREACHABLE
+                                     : code; /* a kubeconfig or context, not an object */
     }
     const char *project = cli_value(&c->args, "project");
     project = project ? project : cli_value(&c->args, "namespace");
@@ -254,7 +256,7 @@ bool cli_print(struct cli *c, yyjson_val *v) {
     } else {
         yyjson_val *items = json_get(v, STR("items")), *item;
         size_t i, n;
-        if (!items) {
+        if (items == NULL) {
             print_name(&b, v);
         }
         yyjson_arr_foreach(items, i, n, item) {
@@ -343,8 +345,8 @@ static void read_format(struct cli *c) {
     static const struct {
         const char *name;
         enum cli_format format;
-    } formats[] = {{"wide", FORMAT_WIDE}, {"name", FORMAT_NAME}, {"json", FORMAT_JSON},
-                   {"yaml", FORMAT_YAML}};
+    } formats[] = {
+        {"wide", FORMAT_WIDE}, {"name", FORMAT_NAME}, {"json", FORMAT_JSON}, {"yaml", FORMAT_YAML}};
     const char *o = cli_value(&c->args, "output");
     for (size_t i = 0; o && i < sizeof(formats) / sizeof(*formats); i++) {
         if (strcmp(o, formats[i].name) == 0) {
@@ -410,7 +412,7 @@ int cli_main(int argc, char **argv, const struct cli_verb *const *machine) {
     }
     name = help ? argv[2] : strcmp(name, "--version") == 0 ? "version" : name;
     const struct cli_verb *v = verb_named(&c, name);
-    if (!v) {
+    if (v == NULL) {
         fprintf(stderr, "berth: there is no verb \"%s\"; berth --help lists them\n", name);
         return CLI_USAGE;
     }

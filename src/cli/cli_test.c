@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "base/test.h"
-#include "cli/kit/cli_int.h"
 #include "cli/job/job_spec.h"
 #include "cli/job/ranking.h"
+#include "cli/kit/cli_int.h"
 #include "cli/kit/slicemap.h"
 #include "cli/kit/table.h"
 
@@ -202,32 +202,45 @@ static void test_slicemap(void **state) {
     struct gpu_instance instances[] = {
         {.profile_id = 9, .start = 0, .size = 4, .pod_uid = STR("p1"), .utilization_pct = 86},
         {.profile_id = 19, .start = 6, .size = 1, .utilization_pct = -1}};
-    struct gpu_card g = {.model = STR("NVIDIA H200"), .index = 3, .memory_mib = 143771, .slices = 8,
-                         .mig_enabled = true, .healthy = true, .profiles = profiles,
-                         .n_profiles = 2, .instances = instances, .n_instances = 2,
-                         .utilization_pct = 43, .temperature_c = 56, .power_mw = 310400,
+    struct gpu_card g = {.model = STR("NVIDIA H200"),
+                         .index = 3,
+                         .memory_mib = 143771,
+                         .slices = 8,
+                         .mig_enabled = true,
+                         .healthy = true,
+                         .profiles = profiles,
+                         .n_profiles = 2,
+                         .instances = instances,
+                         .n_instances = 2,
+                         .utilization_pct = 43,
+                         .temperature_c = 56,
+                         .power_mw = 310400,
                          .memory_used_mib = 53248};
-    draw(&g, false, "GPU 3  NVIDIA H200  43 %  56 C  310 W  52/140 GiB\n"
-                    "  [aaaaaaaaaaaaaaaaaaaaaaaaaaa|......|......|bbbbbb|......]\n"
-                    "    a  3g.71gb        86 %  team-a/p1\n"
-                    "    b  1g.18gb          ?   idle\n");
+    draw(&g, false,
+         "GPU 3  NVIDIA H200  43 %  56 C  310 W  52/140 GiB\n"
+         "  [aaaaaaaaaaaaaaaaaaaaaaaaaaa|......|......|bbbbbb|......]\n"
+         "    a  3g.71gb        86 %  team-a/p1\n"
+         "    b  1g.18gb          ?   idle\n");
     g.n_instances = 0;
     g.utilization_pct = g.temperature_c = g.power_mw = g.memory_used_mib = -1;
     g.healthy = false;
     g.trouble = STR("Xid 79\x1b[2J");
-    draw(&g, true, "GPU 3  NVIDIA H200  no slices  OUT OF SERVICE: Xid 79?[2J\n"
-                   "  [......|......|......|......|......|......|......|......]\n");
+    draw(&g, true,
+         "GPU 3  NVIDIA H200  no slices  OUT OF SERVICE: Xid 79?[2J\n"
+         "  [......|......|......|......|......|......|......|......]\n");
     g.mig_enabled = false;
     g.healthy = true;
     g.pod_uid = STR("p2");
     g.slices = 2;
-    draw(&g, true, "GPU 3  NVIDIA H200  utilisation unknown\n"
-                   "  [\x1b[30;42maaaaaaaaaaaaa\x1b[0m]\n"
-                   "    a  whole GPU     team-a/p2\n");
+    draw(&g, true,
+         "GPU 3  NVIDIA H200  utilisation unknown\n"
+         "  [\x1b[30;42maaaaaaaaaaaaa\x1b[0m]\n"
+         "    a  whole GPU     team-a/p2\n");
 }
 
 /* ---- positions ---- */
 
+/* clang-format off */
 #define WORKLOAD(ns, name, queue, priority, time, conditions)                                 \
     "{\"metadata\":{\"namespace\":\"" ns "\",\"name\":\"" name "\",\"creationTimestamp\":"    \
     "\"2026-01-01T00:00:" time "Z\"},\"spec\":{\"queueName\":\"" queue "\",\"priority\":"     \
@@ -268,6 +281,7 @@ static void test_positions(void **state) {
     buf_release(&b);
     arena_release(&a);
 }
+/* clang-format on */
 
 static void test_exit_codes(void **state) {
     assert_int_equal(cli_exit_code(0), 0);
@@ -280,10 +294,10 @@ static void test_exit_codes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_options),   cmocka_unit_test(test_options_refused),
-        cmocka_unit_test(test_help),      cmocka_unit_test(test_jobs),
-        cmocka_unit_test(test_seconds),   cmocka_unit_test(test_table),
-        cmocka_unit_test(test_slicemap),  cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_options),    cmocka_unit_test(test_options_refused),
+        cmocka_unit_test(test_help),       cmocka_unit_test(test_jobs),
+        cmocka_unit_test(test_seconds),    cmocka_unit_test(test_table),
+        cmocka_unit_test(test_slicemap),   cmocka_unit_test(test_positions),
         cmocka_unit_test(test_exit_codes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

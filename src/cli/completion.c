@@ -33,14 +33,14 @@ static void add_values(struct buf *out, const char *verb, const struct cli_optio
                        size_t n) {
     for (size_t i = 0; i < n; i++) {
         const struct cli_option *o = &options[i];
-        if (!o->value) {
+        if (o->value == NULL) {
             continue;
         }
         buf_f(out, "    '%s --%s'", verb, o->name);
         if (o->letter) {
             buf_f(out, "|'%s -%c'", verb, o->letter);
         }
-        if (!o->choices) {
+        if (o->choices == NULL) {
             bool path = strcmp(o->value, "FILE") == 0 || strcmp(o->value, "DIR") == 0;
             buf_c(out, path ? ") return ;;\n" : ") compopt +o default; return ;;\n");
             continue;

@@ -172,7 +172,7 @@ static int run_by_fleet(struct cli *c) {
     struct err why = c->err;
     yyjson_val *fleet = fleet_of(c);
     struct buf b;
-    if (!fleet) {
+    if (fleet == NULL) {
         c->err = why;
         return cli_fail(c, NULL);
     }
@@ -231,7 +231,7 @@ static int run(struct cli *c) {
     }
     bool table = c->format == FORMAT_TABLE || c->format == FORMAT_WIDE;
     yyjson_val *fleet = bare || c->format == FORMAT_WIDE ? fleet_of(c) : NULL;
-    fleet = bare && !fleet ? top_types_make(c, items) : fleet;
+    fleet = bare && fleet == NULL ? top_types_make(c, items) : fleet;
     if (!table) {
         return bare && fleet ? (cli_print(c, fleet), CLI_OK) : print_raw(c, items);
     }

@@ -72,7 +72,8 @@ static void add_node(struct types *t, yyjson_val *node) {
     bool serves = is_ready(node);
     /* An empty product is one as well; the map has no NULL. */
     struct str *place = ARENA_NEW(&t->c->arena, struct str);
-    if (!place || map_put(&t->places, json_str_at(node, "metadata.name"), place, NULL) != 0) {
+    if (place == NULL ||
+        map_put(&t->places, json_str_at(node, "metadata.name"), place, NULL) != 0) {
         return;
     }
     *place = product;
@@ -109,7 +110,7 @@ static void add_pod(struct types *t, yyjson_val *pod) {
     struct str phase = json_str_at(pod, "status.phase");
     yyjson_val *containers = json_path(pod, "spec.containers"), *one, *k, *v;
     size_t i, n, j, m;
-    if (!product || str_is(phase, "Succeeded") || str_is(phase, "Failed")) {
+    if (product == NULL || str_is(phase, "Succeeded") || str_is(phase, "Failed")) {
         return;
     }
     yyjson_arr_foreach(containers, i, n, one) {
@@ -160,7 +161,7 @@ yyjson_val *top_types_make(struct cli *c, yyjson_val *nodes) {
     yyjson_val *node;
     struct buf out;
     size_t i, n;
-    if (!t.v) {
+    if (t.v == NULL) {
         return NULL;
     }
     yyjson_arr_foreach(nodes, i, n, node) {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/kit/bed.h"
 #include "cli/cli.h"
+#include "cli/kit/bed.h"
 
 #define KUEUE "/apis/kueue.x-k8s.io/v1beta2"
 

@@ -103,7 +103,7 @@ static bool make(struct control *c, size_t i, unsigned set, struct err *err) {
 
 struct control *control_new(const struct control_env *env, unsigned set, struct err *err) {
     struct control *c = mem_zalloc(sizeof *c);
-    if (!c) {
+    if (c == NULL) {
         err_set(err, ERR_NOMEM, "out of memory");
         return NULL;
     }
@@ -124,7 +124,7 @@ struct control *control_new(const struct control_env *env, unsigned set, struct 
 }
 
 void control_free(struct control *c) {
-    if (!c) {
+    if (c == NULL) {
         return;
     }
     see_free(c->see);

@@ -8,24 +8,15 @@ struct word {
 
 /* The single ones, one bit each, in the order in which they are listed to people. */
 static const struct word words[] = {
-    {"queues", CONTROL_QUEUES},
-    {"job-queue", CONTROL_JOB_QUEUE},
-    {"workloads", CONTROL_WORKLOADS},
-    {"reservations", CONTROL_RESERVATIONS},
-    {"defaults", CONTROL_DEFAULTS},
-    {"bootstrap", CONTROL_BOOTSTRAP},
-    {"namespaces", CONTROL_NAMESPACES},
-    {"service-accounts", CONTROL_SERVICEACCOUNTS},
-    {"garbage-collector", CONTROL_GC},
-    {"jobs", CONTROL_JOBS},
-    {"nodes", CONTROL_NODES},
-    {"roles", CONTROL_ROLES},
-    {"event-ttl", CONTROL_EVENT_TTL},
-    {"endpoints", CONTROL_ENDPOINTS},
-    {"cron-jobs", CONTROL_CRON_JOBS},
-    {"disruptions", CONTROL_DISRUPTIONS},
-    {"quotas", CONTROL_QUOTAS},
-    {"apps", CONTROL_APPS},
+    {"queues", CONTROL_QUEUES},         {"job-queue", CONTROL_JOB_QUEUE},
+    {"workloads", CONTROL_WORKLOADS},   {"reservations", CONTROL_RESERVATIONS},
+    {"defaults", CONTROL_DEFAULTS},     {"bootstrap", CONTROL_BOOTSTRAP},
+    {"namespaces", CONTROL_NAMESPACES}, {"service-accounts", CONTROL_SERVICEACCOUNTS},
+    {"garbage-collector", CONTROL_GC},  {"jobs", CONTROL_JOBS},
+    {"nodes", CONTROL_NODES},           {"roles", CONTROL_ROLES},
+    {"event-ttl", CONTROL_EVENT_TTL},   {"endpoints", CONTROL_ENDPOINTS},
+    {"cron-jobs", CONTROL_CRON_JOBS},   {"disruptions", CONTROL_DISRUPTIONS},
+    {"quotas", CONTROL_QUOTAS},         {"apps", CONTROL_APPS},
     {"volumes", CONTROL_VOLUMES},
 };
 static const struct word groups[] = {
@@ -72,7 +63,7 @@ int control_set_parse(struct str list, unsigned all, struct control_list *ret, s
         bool whole = str_is(word, "all") || str_is(word, "*");
         const struct word *w = find(words, COUNT(words), word);
         w = w ? w : find(groups, COUNT(groups), word);
-        if (!whole && !w) {
+        if (!whole && w == NULL) {
             return unknown(word, err);
         }
         unsigned set = whole ? all : w->set;

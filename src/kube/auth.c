@@ -48,7 +48,7 @@ struct auth *auth_new(struct loop *l, const struct kube_config *c,
                       void *ctx, struct err *err) {
     struct auth *a = mem_zalloc(sizeof(*a));
     struct timer *timer = a ? loop_clock(l)->timer_new(loop_clock(l), on_pause_over, a) : NULL;
-    if (!timer) {
+    if (timer == NULL) {
         mem_free(a);
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
@@ -59,7 +59,7 @@ struct auth *auth_new(struct loop *l, const struct kube_config *c,
 }
 
 void auth_free(struct auth *a) {
-    if (!a) {
+    if (a == NULL) {
         return;
     }
     exec_cancel(a->run);
@@ -163,7 +163,7 @@ static int ask_program(struct auth *a, struct err *err) {
     if (is_fresh(a)) {
         return 0;
     }
-    if (!a->run && a->pausing) {
+    if (a->run == NULL && a->pausing) {
         return err_set(err, a->failure.code ? a->failure.code : ERR_UNAUTHORIZED, "%s",
                        a->failure.text);
     }
@@ -182,7 +182,7 @@ void auth_wait(struct auth *a, struct auth_waiter *w) {
 }
 
 void auth_wait_cancel(struct auth_waiter *w) {
-    if (!w->prev) {
+    if (w->prev == NULL) {
         return;
     }
     *w->prev = w->next;

@@ -170,7 +170,7 @@ static void fails(const char *plugin, mode_t mode, int code, const char *says) {
     setup(&b, "127.0.0.1", "", PLUGIN);
     write_file(&b, "plugin", plugin, mode);
     assert_int_equal(get(&b, NULL), code);
-    if (!strstr(b.err.text, says) || !strstr(b.err.text, "user.exec")) {
+    if (strstr(b.err.text, says) == NULL || strstr(b.err.text, "user.exec") == NULL) {
         print_error("%s\n", b.err.text);
         fail();
     }

@@ -29,11 +29,11 @@ struct kube_call {
     struct http_call *http; /* under way, or NULL while waiting */
     struct timer *timer;    /* made when first needed */
     int tries;
-    bool refused;           /* once already, for who we are */
-    uint64_t generation;    /* of the credential that was sent */
+    bool refused;        /* once already, for who we are */
+    uint64_t generation; /* of the credential that was sent */
     struct auth_waiter wait;
     struct arena arena;
-    struct kube_request r;  /* with views into the arena */
+    struct kube_request r; /* with views into the arena */
 };
 
 struct loop *kube_client_loop(const struct kube_client *c) {
@@ -55,7 +55,7 @@ static struct str origin_of(struct str server) {
 struct kube_client *kube_client_new(struct loop *l, const char *kubeconfig, const char *context,
                                     const char *user_agent, struct err *err) {
     struct kube_client *c = mem_zalloc(sizeof(*c));
-    if (!c) {
+    if (c == NULL) {
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
     }
@@ -66,13 +66,19 @@ struct kube_client *kube_client_new(struct loop *l, const char *kubeconfig, cons
     }
     const struct kube_config *k = &c->config;
     struct http_client_options o = {
-        .ca_pem = k->ca_pem,       .ca_file = k->ca_file,   .cert_pem = k->cert_pem,
-        .cert_file = k->cert_file, .key_pem = k->key_pem,   .key_file = k->key_file,
-        .proxy = k->proxy,         .user_agent = str_of(user_agent),
-        .tls_name = k->tls_name,   .tls_origin = origin_of(k->server),
+        .ca_pem = k->ca_pem,
+        .ca_file = k->ca_file,
+        .cert_pem = k->cert_pem,
+        .cert_file = k->cert_file,
+        .key_pem = k->key_pem,
+        .key_file = k->key_file,
+        .proxy = k->proxy,
+        .user_agent = str_of(user_agent),
+        .tls_name = k->tls_name,
+        .tls_origin = origin_of(k->server),
     };
     c->auth = auth_new(l, k, on_identity, c, err);
-    if (!c->auth) {
+    if (c->auth == NULL) {
         kube_client_free(c);
         return NULL;
     }
@@ -102,7 +108,7 @@ void kube_cancel(struct kube_call *call) {
 }
 
 void kube_client_free(struct kube_client *c) {
-    if (!c) {
+    if (c == NULL) {
         return;
     }
     while (c->calls) {
@@ -155,7 +161,7 @@ static bool put_off(struct kube_call *call, const struct http_reply *r) {
     }
     struct clock *clock = loop_clock(call->client->loop);
     call->timer = call->timer ? call->timer : clock->timer_new(clock, try_again, call);
-    if (!call->timer) {
+    if (call->timer == NULL) {
         return false;
     }
     int64_t s = r->retry_after_s < RETRY_MAX_S ? r->retry_after_s : RETRY_MAX_S;
@@ -175,7 +181,9 @@ static void on_done(void *ctx, const struct http_reply *r) {
         try_again(call);
         return;
     }
-    struct kube_reply reply = {.code = r->code, .err = r->err, .status = r->status,
+    struct kube_reply reply = {.code = r->code,
+                               .err = r->err,
+                               .status = r->status,
                                .sent = r->code != 0 && r->sent,
                                .body = r->body};
     if (r->code == 0) {
@@ -217,8 +225,8 @@ static int send_lines(struct kube_call *call, struct arena *a, struct str *lines
     }
     lines[n++] = arena_f(a, "Accept: %s", q->accept ? q->accept : "application/json");
     if (q->body.n) {
-        lines[n++] = arena_f(a, "Content-Type: %s",
-                             q->content_type ? q->content_type : "application/json");
+        lines[n++] =
+            arena_f(a, "Content-Type: %s", q->content_type ? q->content_type : "application/json");
     }
     struct http_call_options o = {
         .method = q->method,
@@ -229,7 +237,9 @@ static int send_lines(struct kube_call *call, struct arena *a, struct str *lines
         .lasting = true, /* it is the call's own, or the user's who keeps it */
         .may_send = q->may_send,
         .may_send_ctx = q->may_send_ctx,
-        .timeout_ms = q->timeout_ms < 0 ? 0 : q->timeout_ms ? q->timeout_ms : TIMEOUT_MS,
+        .timeout_ms = q->timeout_ms < 0 ? 0
+                      : q->timeout_ms   ? q->timeout_ms
+                                        : TIMEOUT_MS,
         .data = q->data ? on_data : NULL,
         .done = on_done,
         .ctx = call,
@@ -256,7 +266,7 @@ static const char *copy(struct arena *a, const char *s) {
 int kube_send(struct kube_client *c, const struct kube_request *r, struct kube_call **ret,
               struct err *err) {
     struct kube_call *call = mem_zalloc(sizeof(*call));
-    if (!call) {
+    if (call == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     call->client = c;
@@ -312,8 +322,12 @@ int kube_wait(struct kube_client *c, const char *method, struct str path, struct
               const char *content_type, struct buf *ret_body, struct err *err) {
     struct wait w = {.loop = c->loop, .body = ret_body, .err = err};
     struct kube_call *call = NULL;
-    struct kube_request r = {.method = method, .path = path, .body = body,
-                             .content_type = content_type, .done = on_waited, .ctx = &w};
+    struct kube_request r = {.method = method,
+                             .path = path,
+                             .body = body,
+                             .content_type = content_type,
+                             .done = on_waited,
+                             .ctx = &w};
     int code = kube_send(c, &r, &call, err);
     if (code != 0) {
         return code;

@@ -22,17 +22,17 @@ struct str kube_namespace(const struct kube_client *c); /* of the context, else 
 struct str kube_server(const struct kube_client *c);    /* "https://127.0.0.1:6443" */
 
 struct kube_reply {
-    int code;        /* 0, or an error: transport, or the Status' reason (ERR_NOT_FOUND, ...) */
-    struct err err;  /* message of the Status, or of the transport */
-    int status;      /* HTTP status, 0 when there was none */
-    bool sent;       /* after a transport's error: some of the request may have reached the server */
+    int code;       /* 0, or an error: transport, or the Status' reason (ERR_NOT_FOUND, ...) */
+    struct err err; /* message of the Status, or of the transport */
+    int status;     /* HTTP status, 0 when there was none */
+    bool sent;      /* after a transport's error: some of the request may have reached the server */
     struct str body; /* valid during the call */
 };
 typedef void kube_done(void *ctx, const struct kube_reply *r);
 
 struct kube_request {
-    const char *method;       /* "GET" */
-    struct str path;          /* "/api/v1/namespaces/default/pods?limit=500"; already encoded */
+    const char *method; /* "GET" */
+    struct str path;    /* "/api/v1/namespaces/default/pods?limit=500"; already encoded */
     struct str body;
     bool lasting;             /* path and body stay valid until done; else they are copied */
     const char *content_type; /* NULL: application/json */

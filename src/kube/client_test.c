@@ -7,8 +7,8 @@
 #include "kube/status.h"
 #include "mirror/fake_kind.h"
 
-#define STATUS(reason, code)                                                           \
-    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":"   \
+#define STATUS(reason, code)                                                                       \
+    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":"               \
     "\"it is so\",\"reason\":\"" reason "\",\"code\":" #code "}"
 
 static void test_paths(void **state) {
@@ -93,8 +93,8 @@ static void on_write(void *ctx, const struct write_result *r) {
     loop_stop(rs->f->loop);
 }
 
-#define OBJECT(name, rv)                                                                       \
-    "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"" name             \
+#define OBJECT(name, rv)                                                                           \
+    "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"" name                 \
     "\",\"namespace\":\"n\",\"uid\":\"u-" name "\",\"resourceVersion\":\"" rv "\"}}"
 
 static void test_writer(void **state) {
@@ -110,8 +110,8 @@ static void test_writer(void **state) {
     struct results rs = {.f = &f};
     buf_init(&rs.names, 0);
     struct writer *w = kube_writer_new(f.client, NULL, &err);
-    struct delete_options o = {.uid = STR("u1"), .rv = 5, .grace_seconds = 0,
-                               .propagation = STR("Background")};
+    struct delete_options o = {
+        .uid = STR("u1"), .rv = 5, .grace_seconds = 0, .propagation = STR("Background")};
     writer_create(w, "me", &fake_map, STR("n"), STR("{\"x\":1}"), on_write, &rs);
     assert_int_equal(rs.n, 0); /* never inside the call */
     loop_run(f.loop);

@@ -68,8 +68,8 @@ static struct str home_config(struct arena *a) {
 
 static int load_files(struct kube_config *c, const char *path, struct files *fs, struct err *err) {
     struct str list = str_of(path ? path : getenv("KUBECONFIG")), one;
-    bool several = !path && list.n > 0;
-    if (!path && list.n == 0) {
+    bool several = path == NULL && list.n > 0;
+    if (path == NULL && list.n == 0) {
         list = home_config(&c->arena);
     }
     if (path) {
@@ -141,7 +141,7 @@ static int data_of(struct kube_config *c, yyjson_mut_val *v, const char *key, st
                    struct err *err) {
     struct str s = text_of(v, key);
     struct str bytes = s.n ? base64_decode(&c->arena, s) : (struct str){0};
-    if (s.n && !bytes.p) {
+    if (s.n && bytes.p == NULL) {
         return err_set(err, ERR_SYNTAX, "%s is not base64", key);
     }
     *ret = bytes;
@@ -181,8 +181,9 @@ static int take_cluster(struct kube_config *c, yyjson_mut_val *v, struct str dir
         }
     }
     if (is_true(v, "insecure-skip-tls-verify")) {
-        return err_set(err, ERR_INVALID, "cluster.insecure-skip-tls-verify is not supported: "
-                                         "servers are always verified");
+        return err_set(err, ERR_INVALID,
+                       "cluster.insecure-skip-tls-verify is not supported: "
+                       "servers are always verified");
     }
     c->tls_name = arena_str(&c->arena, text_of(v, "tls-server-name"));
     for (size_t i = 0; i < c->tls_name.n; i++) {
@@ -222,7 +223,7 @@ static void take_impersonation(struct kube_config *c, yyjson_mut_val *v) {
         n += yyjson_mut_arr_size(list);
     }
     c->as_extra = n ? ARENA_ARRAY(&c->arena, struct kube_extra, n) : NULL;
-    if (!c->as_extra) {
+    if (c->as_extra == NULL) {
         return;
     }
     yyjson_mut_obj_foreach(extra, i, max, key, list) {
@@ -248,8 +249,9 @@ static int take_interactive(struct kube_exec_config *e, struct str mode, struct 
             return 0;
         }
     }
-    return err_set(err, ERR_INVALID, "user.exec.interactiveMode must be Never, IfAvailable or "
-                                     "Always");
+    return err_set(err, ERR_INVALID,
+                   "user.exec.interactiveMode must be Never, IfAvailable or "
+                   "Always");
 }
 
 static int take_exec(struct kube_config *c, yyjson_mut_val *v, struct str dir, struct err *err) {
@@ -267,24 +269,26 @@ static int take_exec(struct kube_config *c, yyjson_mut_val *v, struct str dir, s
     }
     if (!str_is(e->api_version, "client.authentication.k8s.io/v1") &&
         !str_is(e->api_version, "client.authentication.k8s.io/v1beta1")) {
-        return err_set(err, ERR_UNSUPPORTED, "user.exec.apiVersion must be "
-                                             "client.authentication.k8s.io/v1 or v1beta1");
+        return err_set(err, ERR_UNSUPPORTED,
+                       "user.exec.apiVersion must be "
+                       "client.authentication.k8s.io/v1 or v1beta1");
     }
     yyjson_mut_arr_foreach(env, i, n, one) {
         struct str name = text_of(one, "name");
-        if (name.n == 0 || str_find(name, '=') >= 0 || !e->env) {
+        if (name.n == 0 || str_find(name, '=') >= 0 || e->env == NULL) {
             return err_set(err, ERR_INVALID, "user.exec.env[%zu].name is required", i);
         }
-        e->env[e->n_env++] = arena_f(&c->arena, "%.*s=%.*s", STR_ARG(name),
-                                     STR_ARG(text_of(one, "value")));
+        e->env[e->n_env++] =
+            arena_f(&c->arena, "%.*s=%.*s", STR_ARG(name), STR_ARG(text_of(one, "value")));
     }
     return take_interactive(e, text_of(v, "interactiveMode"), err);
 }
 
 static int take_user(struct kube_config *c, yyjson_mut_val *v, struct str dir, struct err *err) {
     if (json_mget(v, STR("auth-provider"))) {
-        return err_set(err, ERR_UNSUPPORTED, "user.auth-provider is not supported: use exec, a "
-                                             "token or a client certificate");
+        return err_set(err, ERR_UNSUPPORTED,
+                       "user.auth-provider is not supported: use exec, a "
+                       "token or a client certificate");
     }
     c->cert_file = file_of(c, v, "client-certificate", dir);
     c->key_file = file_of(c, v, "client-key", dir);
@@ -350,21 +354,21 @@ static int take_context(struct kube_config *c, const struct files *fs, const cha
         return err_set(err, ERR_NOT_FOUND, "the kubeconfig has no current-context");
     }
     yyjson_mut_val *ctx = entry(fs, "contexts", "context", name, &dir);
-    if (!ctx) {
+    if (ctx == NULL) {
         return err_set(err, ERR_NOT_FOUND, "context \"%.*s\" does not exist", STR_ARG(name));
     }
     struct str cluster = text_of(ctx, "cluster"), user = text_of(ctx, "user");
     yyjson_mut_val *v = entry(fs, "clusters", "cluster", cluster, &cluster_dir);
-    if (!v) {
+    if (v == NULL) {
         return err_set(err, ERR_NOT_FOUND, "cluster \"%.*s\" does not exist", STR_ARG(cluster));
     }
     yyjson_mut_val *in_cluster = v;
     int r = take_cluster(c, v, cluster_dir, err);
     v = r == 0 && user.n ? entry(fs, "users", "user", user, &user_dir) : NULL;
-    if (r == 0 && user.n && !v) {
+    if (r == 0 && user.n && v == NULL) {
         return err_set(err, ERR_NOT_FOUND, "user \"%.*s\" does not exist", STR_ARG(user));
     }
-    r = r || !v ? r : take_user(c, v, user_dir, err);
+    r = r || v == NULL ? r : take_user(c, v, user_dir, err);
     if (r == 0 && v && is_true(json_mget(v, STR("exec")), "provideClusterInfo")) {
         r = describe_cluster(c, in_cluster, err);
     }
@@ -374,13 +378,14 @@ static int take_context(struct kube_config *c, const struct files *fs, const cha
 
 static int take_account(struct kube_config *c, struct err *err) {
     const char *host = getenv("KUBERNETES_SERVICE_HOST"), *port = getenv("KUBERNETES_SERVICE_PORT");
-    if (!host || access(ACCOUNT_DIR "/token", R_OK) != 0) {
-        return err_set(err, ERR_NOT_FOUND, "there is no kubeconfig: set KUBECONFIG or make "
-                                           "~/.kube/config");
+    if (host == NULL || access(ACCOUNT_DIR "/token", R_OK) != 0) {
+        return err_set(err, ERR_NOT_FOUND,
+                       "there is no kubeconfig: set KUBECONFIG or make "
+                       "~/.kube/config");
     }
     bool v6 = strchr(host, ':') != NULL;
-    c->server = arena_f(&c->arena, v6 ? "https://[%s]:%s" : "https://%s:%s", host,
-                        port ? port : "443");
+    c->server =
+        arena_f(&c->arena, v6 ? "https://[%s]:%s" : "https://%s:%s", host, port ? port : "443");
     c->token_file = STR(ACCOUNT_DIR "/token");
     c->ca_file = STR(ACCOUNT_DIR "/ca.crt");
     struct str ns;
@@ -398,8 +403,9 @@ static int finish(struct kube_config *ret, struct kube_config *c, int r, struct 
         r = err_set(err, ERR_INVALID, "credentials are not sent over plain http (cluster.server)");
     }
     if (r == 0 && (c->n_as_groups || c->n_as_extra || c->as_uid.n) && c->as_user.n == 0) {
-        r = err_set(err, ERR_INVALID, "user.as is required with as-groups, as-uid and "
-                                      "as-user-extra");
+        r = err_set(err, ERR_INVALID,
+                    "user.as is required with as-groups, as-uid and "
+                    "as-user-extra");
     }
     if (r == 0 && arena_ok(&c->arena) != 0) {
         r = err_set(err, ERR_NOMEM, "no memory");

@@ -16,11 +16,11 @@ enum exec_interactive { EXEC_NEVER, EXEC_IF_AVAILABLE, EXEC_ALWAYS };
 
 /* A program that gives credentials. */
 struct kube_exec_config {
-    struct str command; /* empty: none */
-    struct str dir;     /* of the file that names it */
+    struct str command;     /* empty: none */
+    struct str dir;         /* of the file that names it */
     struct str *args, *env; /* env: "NAME=value"; all NUL-terminated */
     size_t n_args, n_env;
-    struct str api_version;  /* "client.authentication.k8s.io/v1" */
+    struct str api_version; /* "client.authentication.k8s.io/v1" */
     struct str install_hint;
     struct str cluster_json; /* spec.cluster, with provideClusterInfo; else empty */
     enum exec_interactive interactive;

@@ -93,7 +93,7 @@ static void refuse(const char *text, int code, const char *names) {
     struct err err;
     char *a = write_file("a", text);
     assert_int_equal(kube_config_load(&c, a, NULL, &err), code);
-    if (!strstr(err.text, names)) {
+    if (strstr(err.text, names) == NULL) {
         print_error("%s\n", err.text);
         fail();
     }

@@ -262,7 +262,7 @@ static const char **environment(struct arena *a, const struct kube_exec_config *
     for (size_t i = 0; v && i < have; i++) {
         bool replaced = false;
         for (size_t k = 0; k < ours; k++) {
-            replaced = replaced || !v[k] || same_variable(v[k], environ[i]);
+            replaced = replaced || v[k] == NULL || same_variable(v[k], environ[i]);
         }
         if (!replaced) {
             v[n++] = environ[i];
@@ -307,7 +307,7 @@ static int spawn(struct exec_run *r, bool typing, int ends[2], struct err *err) 
         code =
             err_set(err, ERR_NOT_FOUND, "user.exec: there is no program %.*s%s%.*s",
                     STR_ARG(c->command), c->install_hint.n ? ": " : "", STR_ARG(c->install_hint));
-    } else if (!argv || !envp) {
+    } else if (argv == NULL || envp == NULL) {
         code = err_set(err, ERR_NOMEM, "no memory");
     }
     for (size_t i = 0; code == 0 && i < c->n_args; i++) {
@@ -342,7 +342,7 @@ int exec_start(struct loop *l, const struct kube_exec_config *c,
     }
     struct exec_run *r = mem_zalloc(sizeof(*r));
     struct clock *clock = loop_clock(l);
-    if (!r) {
+    if (r == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     *r = (struct exec_run){

@@ -14,7 +14,8 @@
 
 struct fake_answer {
     int status;
-    const char *body; /* several lines of a watch: sent as a stream that is ended, or, with `open`, is not */
+    const char *
+        body; /* several lines of a watch: sent as a stream that is ended, or, with `open`, is not */
     bool stream, open;
     const char *header; /* "Retry-After: 0" */
 };
@@ -69,8 +70,9 @@ static void fake_start(struct fake_server *f, const struct fake_answer *script, 
     snprintf(f->file, sizeof(f->file), "/tmp/fake-server-XXXXXX");
     int fd = mkstemp(f->file);
     FILE *file = fdopen(fd, "w");
-    fprintf(file, "current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\n"
-                  "clusters: [{name: k, cluster: {server: 'http://127.0.0.1:%u'}}]\n",
+    fprintf(file,
+            "current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\n"
+            "clusters: [{name: k, cluster: {server: 'http://127.0.0.1:%u'}}]\n",
             http_server_port(f->http));
     fclose(file);
     f->client = kube_client_new(f->loop, f->file, NULL, "test", &err);

@@ -35,7 +35,7 @@ int kube_file_read(struct arena *a, const char *path, size_t max, struct str *re
                          : 0;
     struct str s = r == 0 ? arena_str(a, buf_view(&b)) : (struct str){0};
     buf_release(&b);
-    if (r == 0 && !s.p) {
+    if (r == 0 && s.p == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     if (r == 0) {

@@ -216,7 +216,7 @@ static void on_deadline(void *ctx) {
         return;
     }
     l->clock->timer_start(l->deadline, left);
-    if (age(l) >= l->renew_ns && !l->call) { /* the wall clock leapt: shut until renewed */
+    if (age(l) >= l->renew_ns && l->call == NULL) { /* the wall clock leapt: shut until renewed */
         log_warn(l->log, "the clock leapt ahead: nothing is written until the lease is renewed");
         try_in(l, 0);
     }
@@ -522,7 +522,7 @@ static void leave(struct leader *l) {
     } else if (!l->told_end) {
         l->told_end = true;
         tell(l, "stopped leading", said, RELEASE_MS);
-        if (!l->event) {
+        if (l->event == NULL) {
             leave(l);
         }
     } else if (!l->fresh) {
@@ -591,7 +591,7 @@ struct leader *leader_new(const struct leader_options *o, struct err *err) {
         return NULL;
     }
     struct leader *l = mem_zalloc(sizeof(*l));
-    if (!l) {
+    if (l == NULL) {
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
     }
@@ -621,7 +621,8 @@ struct leader *leader_new(const struct leader_options *o, struct err *err) {
     prng_seed(&l->prng, str_hash(o->identity) ^ (uint64_t)boot_now(l));
     l->tick = l->clock->timer_new(l->clock, on_tick, l);
     l->deadline = l->clock->timer_new(l->clock, on_deadline, l);
-    if (!l->tick || !l->deadline || buf_ok(&l->ns) || buf_ok(&l->name) || buf_ok(&l->me)) {
+    if (l->tick == NULL || l->deadline == NULL || buf_ok(&l->ns) || buf_ok(&l->name) ||
+        buf_ok(&l->me)) {
         err_set(err, ERR_INVALID, "the lease's names are too long, or there is no memory");
         leader_free(l);
         return NULL;
@@ -631,7 +632,7 @@ struct leader *leader_new(const struct leader_options *o, struct err *err) {
 }
 
 void leader_free(struct leader *l) {
-    if (!l) {
+    if (l == NULL) {
         return;
     }
     kube_cancel(l->call);

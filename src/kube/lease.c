@@ -42,7 +42,7 @@ static int fill(yyjson_mut_doc *d, yyjson_mut_val *root, struct str ns, struct s
                 const struct lease_record *r) {
     yyjson_mut_val *meta = json_mensure(d, root, "metadata");
     yyjson_mut_val *spec = json_mensure(d, root, "spec");
-    if (!meta || !spec) {
+    if (meta == NULL || spec == NULL) {
         return ERR_NOMEM;
     }
     int e = json_mset_str(d, root, "apiVersion", STR("coordination.k8s.io/v1"));

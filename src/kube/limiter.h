@@ -11,7 +11,8 @@ struct limiter {
     int64_t at_ns;
 };
 
-void limiter_init(struct limiter *l, double qps, size_t burst, int64_t now_ns); /* qps <= 0: no limit */
+void limiter_init(struct limiter *l, double qps, size_t burst,
+                  int64_t now_ns); /* qps <= 0: no limit */
 /* 0: go, a token is taken. Else how many ns to wait before asking again; nothing is taken. */
 int64_t limiter_take(struct limiter *l, int64_t now_ns);
 

@@ -21,7 +21,8 @@ struct pace {
     int64_t halved_ns;
 };
 
-void pace_init(struct pace *p, size_t most, int64_t now_ns); /* begins at most, as nothing is known */
+void pace_init(struct pace *p, size_t most,
+               int64_t now_ns); /* begins at most, as nothing is known */
 /* A write took that long. */
 void pace_answer(struct pace *p, int64_t took_ns, int64_t now_ns);
 /* Whether one more may go, with so many writes of any kind under way. */

@@ -27,7 +27,7 @@ enum {
     BACKOFF_MAX_MS = 30000,
     FIRST_MS = 200, /* nothing is decided before the first set is there */
     FIRST_MAX_MS = 5000,
-    HEALTHY_MS = 120000,     /* after which a failure counts as the first again */
+    HEALTHY_MS = 120000, /* after which a failure counts as the first again */
     WATCH_MIN_S =
         300, /* how long the server is asked to keep a watch: this and up to as much again */
     WATCH_GRACE_S = 30, /* before we end one that the server did not */
@@ -39,7 +39,7 @@ enum {
     LINE_BYTES_KEPT = 256 << 10, /* of the room for a line, until the next one */
     TREE_MAX = 64 << 20,
     SEEN_MAX = 512 << 20,
-    TELL_S = 60, /* between two words about what is skipped */
+    TELL_S = 60,    /* between two words about what is skipped */
     CUT_SETS = 2,   /* streams in a row that ended inside a set, before pages are asked for */
     PAGE_TRIES = 8, /* of one page, before the first is asked for again */
 };
@@ -64,7 +64,7 @@ struct reflector {
     bool whole_list;  /* its pages expire before they are read */
     bool set_failed;  /* part of the set was lost: it does not count */
     int cut_sets, page_tries;
-    uint64_t set_rv;  /* of the set's pages */
+    uint64_t set_rv; /* of the set's pages */
     kube_trim *trim;
     struct log *log;
     int64_t told_at;      /* mono ns; 0: never */
@@ -138,7 +138,7 @@ static void pass(struct reflector *r, uint64_t rv) {
 
 static void note_seen(struct reflector *r, struct str ns, struct str name) {
     struct str key = arena_f(&r->seen_arena, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name));
-    r->set_failed = r->set_failed || !key.p || map_put(&r->seen, key, r, NULL) != 0;
+    r->set_failed = r->set_failed || key.p == NULL || map_put(&r->seen, key, r, NULL) != 0;
 }
 
 /* Once a minute: what is skipped may come again with every change of it. name may be empty. */
@@ -215,7 +215,7 @@ static bool find_leaving(void *ctx, const struct object *o) {
     if (!l->newer) {
         int n = snprintf(key, sizeof(key), "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(o->name));
         size_t len = (size_t)n < sizeof(key) ? (size_t)n : sizeof(key) - 1;
-        leaves = !leaves && !map_get(&l->r->seen, str_from(key, len));
+        leaves = !leaves && map_get(&l->r->seen, str_from(key, len)) == NULL;
     }
     if (leaves && object_vec_push(&l->v, object_ref(o)) != 0) {
         object_unref(o);
@@ -698,7 +698,7 @@ struct reflector *reflector_start(struct kube_client *c, struct mirror *m,
                                   const struct reflector_options *o, struct err *err) {
     struct reflector *r = mem_zalloc(sizeof(*r));
     struct clock *clock = loop_clock(kube_client_loop(c));
-    if (!r) {
+    if (r == NULL) {
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
     }
@@ -715,7 +715,7 @@ struct reflector *reflector_start(struct kube_client *c, struct mirror *m,
     prng_seed(&r->prng, (uint64_t)clock_wall(clock) ^ (uint64_t)(uintptr_t)r);
     r->timer = clock->timer_new(clock, resume, r);
     r->silence = clock->timer_new(clock, on_silence, r);
-    if (code == 0 && (!r->timer || !r->silence)) {
+    if (code == 0 && (r->timer == NULL || r->silence == NULL)) {
         code = err_set(err, ERR_NOMEM, "no memory");
     }
     if (code != 0) {
@@ -738,7 +738,7 @@ bool reflector_synced(const struct reflector *r) {
 }
 
 void reflector_free(struct reflector *r) {
-    if (!r) {
+    if (r == NULL) {
         return;
     }
     mirror_unfollow(r->mirror, &r->source);

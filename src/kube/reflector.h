@@ -31,7 +31,7 @@ struct reflector_options {
     struct str ns;             /* empty: all */
     struct str field_selector; /* "spec.nodeName=n1" */
     struct str label_selector;
-    kube_trim *trim;           /* NULL: objects are kept whole */
+    kube_trim *trim; /* NULL: objects are kept whole */
     void (*synced)(
         void *ctx); /* after the first complete list; may be NULL; must not free the reflector */
     void *ctx;

@@ -5,8 +5,8 @@
 #include "kube/fake_server.h"
 #include "mirror/fake_kind.h"
 
-#define META(name, rv)                                                               \
-    "\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"uid\":\"u-" name      \
+#define META(name, rv)                                                                             \
+    "\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"uid\":\"u-" name                    \
     "\",\"resourceVersion\":\"" rv "\"}"
 #define EVENT(type, name, rv)                                                                      \
     "{\"type\":\"" type                                                                            \
@@ -16,8 +16,8 @@
     "\"metadata\":"                                                                                \
     "{\"resourceVersion\":\"" rv                                                                   \
     "\",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}\n"
-#define EXPIRED                                                                      \
-    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":\"too old\"," \
+#define EXPIRED                                                                                    \
+    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":\"too old\","   \
     "\"reason\":\"Expired\",\"code\":410}"
 
 struct notes {
@@ -94,7 +94,8 @@ static struct str request(size_t i) {
 
 static void test_stream(void **state) {
     static const struct fake_answer script[] = {
-        {.status = 200, .stream = true,
+        {.status = 200,
+         .stream = true,
          .body = EVENT("ADDED", "x", "3") EVENT("ADDED", "y", "4") BOOKMARK("5")
              EVENT("MODIFIED", "x", "6") EVENT("DELETED", "y", "7")},
     };

@@ -7,11 +7,11 @@ static int code_of(int64_t http, struct str reason) {
     static const struct {
         int http, code;
     } codes[] = {
-        {400, ERR_BAD_REQUEST}, {401, ERR_UNAUTHORIZED},   {403, ERR_FORBIDDEN},
-        {404, ERR_NOT_FOUND},   {405, ERR_METHOD},         {406, ERR_NOT_ACCEPTABLE},
-        {408, ERR_TIMEOUT},     {409, ERR_CONFLICT},       {410, ERR_EXPIRED},
-        {413, ERR_TOO_LARGE},   {415, ERR_MEDIA_TYPE},     {422, ERR_INVALID},
-        {429, ERR_TOO_MANY},    {500, ERR_INTERNAL},       {502, ERR_UNAVAILABLE},
+        {400, ERR_BAD_REQUEST}, {401, ERR_UNAUTHORIZED}, {403, ERR_FORBIDDEN},
+        {404, ERR_NOT_FOUND},   {405, ERR_METHOD},       {406, ERR_NOT_ACCEPTABLE},
+        {408, ERR_TIMEOUT},     {409, ERR_CONFLICT},     {410, ERR_EXPIRED},
+        {413, ERR_TOO_LARGE},   {415, ERR_MEDIA_TYPE},   {422, ERR_INVALID},
+        {429, ERR_TOO_MANY},    {500, ERR_INTERNAL},     {502, ERR_UNAVAILABLE},
         {503, ERR_UNAVAILABLE}, {504, ERR_TIMEOUT},
     };
     if (str_is(reason, "AlreadyExists")) {

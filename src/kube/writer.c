@@ -102,7 +102,7 @@ static struct answer read_answer(struct kube_writer *w, const struct pending *p,
 /* Before anybody is told, so that they read what they wrote. */
 static void tell_mirror(const struct kube_writer *w, const struct pending *p, struct answer *a) {
     int code = 0;
-    if (!w->o.mirror) {
+    if (w->o.mirror == NULL) {
         return;
     }
     if (a->gone) {
@@ -323,7 +323,7 @@ static void try_again(void *ctx) {
     struct kube_writer *w = ctx;
     for (struct pending *p = w->queue.flying.first, *next; p; p = next) {
         next = p->next;
-        if (p->doubt && !p->call) {
+        if (p->doubt && p->call == NULL) {
             send_again(p);
         }
     }
@@ -403,7 +403,7 @@ static struct pending *pending_new(struct kube_writer *w, const struct pending *
     bool in_line = from->name.n > 0; /* its names are the line's */
     size_t n = from->subresource.n + from->body.n + from->ns.n + from->uid.n + 4;
     struct pending *p = mem_alloc(sizeof(*p) + n);
-    if (!p) {
+    if (p == NULL) {
         return NULL;
     }
     *p = *from;
@@ -420,7 +420,7 @@ static void submit(struct writer *writer, const struct pending *from) {
     struct kube_writer *w = writer_of(writer);
     struct pending *p = pending_new(w, from);
     struct write_result early = {0};
-    if (!p) { /* nothing left to remember it with: told at once */
+    if (p == NULL) { /* nothing left to remember it with: told at once */
         early.code = err_set(&early.err, ERR_NOMEM, "no memory");
         if (from->done) {
             from->done(from->ctx, &early);
@@ -538,7 +538,7 @@ struct writer *kube_writer_new(struct kube_client *c, const struct kube_writer_o
     struct clock *clock = loop_clock(kube_client_loop(c));
     struct timer *timer = w ? clock->timer_new(clock, on_timer, w) : NULL;
     struct timer *doubt = timer ? clock->timer_new(clock, try_again, w) : NULL;
-    if (!doubt) {
+    if (doubt == NULL) {
         if (timer) {
             clock->timer_free(timer);
         }
@@ -562,7 +562,7 @@ struct writer *kube_writer_new(struct kube_client *c, const struct kube_writer_o
 }
 
 void kube_writer_free(struct writer *writer) {
-    if (!writer) {
+    if (writer == NULL) {
         return;
     }
     struct kube_writer *w = writer_of(writer);

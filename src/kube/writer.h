@@ -43,10 +43,10 @@ struct kube_writer_options {
      * still write? False: the write fails with ERR_UNAVAILABLE and nothing was sent. NULL: always. */
     bool (*fence)(void *ctx);
     void *fence_ctx;
-    size_t in_flight;   /* 0: 32 */
-    size_t waiting;     /* writes that may wait; 0: LIMIT_WRITES_WAITING. Beyond it: ERR_TOO_MANY */
-    double qps;         /* writes a second; 0: no limit */
-    size_t burst;       /* at once, with qps; 0: 1 */
+    size_t in_flight; /* 0: 32 */
+    size_t waiting;   /* writes that may wait; 0: LIMIT_WRITES_WAITING. Beyond it: ERR_TOO_MANY */
+    double qps;       /* writes a second; 0: no limit */
+    size_t burst;     /* at once, with qps; 0: 1 */
 };
 
 struct kube_writer_stats {

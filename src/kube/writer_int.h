@@ -28,8 +28,8 @@ struct pending {
     struct kube_writer *owner;
     enum urgency urgency;
     bool sent;
-    bool mergeable; /* a merge patch */
-    bool forced;    /* an apply patch */
+    bool mergeable;   /* a merge patch */
+    bool forced;      /* an apply patch */
     bool conditional; /* names the version that it changes: sent twice, it still happens once */
     bool doubt;       /* sent, and no answer came: it may have happened */
     bool asking;      /* what became of it is being read */
@@ -86,9 +86,10 @@ int queue_add(struct write_queue *q, struct pending *p, struct err *err);
 struct pending *queue_find_status(struct write_queue *q, const struct pending *like);
 /* `by` takes the place of `old` and its listeners; frees old. 0 or ERR_NOMEM with nothing changed. */
 int queue_replace(struct write_queue *q, struct pending *old, struct pending *by);
-struct pending *queue_peek(struct write_queue *q, int64_t now_ns); /* the next that may fly, or NULL */
+struct pending *queue_peek(struct write_queue *q,
+                           int64_t now_ns); /* the next that may fly, or NULL */
 void queue_fly(struct write_queue *q, struct pending *p, int64_t now_ns);
-bool queue_room(const struct write_queue *q); /* for one that nobody waits for */
+bool queue_room(const struct write_queue *q);                /* for one that nobody waits for */
 void queue_landed(struct write_queue *q, struct pending *p); /* p is in no list any more */
 void queue_release(struct write_queue *q); /* frees all that waits; nothing may fly */
 void pending_free(struct pending *p);

@@ -48,7 +48,7 @@ enum urgency urgency_of(const struct kind *k, const char *subresource) {
 }
 
 void pending_free(struct pending *p) {
-    if (!p) {
+    if (p == NULL) {
         return;
     }
     for (struct listener *l = p->others, *next; l; l = next) {
@@ -83,7 +83,7 @@ static struct line *line_get(struct write_queue *q, const struct pending *p) {
         return l;
     }
     l = mem_alloc(sizeof(*l) + p->ns.n + p->name.n);
-    if (!l) {
+    if (l == NULL) {
         return NULL;
     }
     *l = (struct line){.kind = p->kind, .hash = hash};
@@ -132,10 +132,10 @@ int queue_add(struct write_queue *q, struct pending *p, struct err *err) {
                        q->waiting, q->bytes >> 20);
     }
     struct line *l = p->name.n ? line_get(q, p) : NULL;
-    if (p->name.n && !l) {
+    if (p->name.n && l == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
-    bool first = !l || !l->first;
+    bool first = l == NULL || l->first == NULL;
     if (l) {
         line_push(l, p);
         hurry(q, l, p->urgency);
@@ -160,7 +160,7 @@ struct pending *queue_find_status(struct write_queue *q, const struct pending *l
 
 int queue_replace(struct write_queue *q, struct pending *old, struct pending *by) {
     struct listener *told = mem_alloc(sizeof(*told));
-    if (!told) {
+    if (told == NULL) {
         return ERR_NOMEM;
     }
     *told = (struct listener){.next = old->others, .done = old->done, .ctx = old->ctx};
@@ -219,7 +219,8 @@ struct pending *queue_peek(struct write_queue *q, int64_t now_ns) {
 }
 
 bool queue_room(const struct write_queue *q) {
-    return !q->ready[URGENT].first && !q->ready[NORMAL].first && pace_room(&q->pace, q->flying.n);
+    return q->ready[URGENT].first == NULL && q->ready[NORMAL].first == NULL &&
+           pace_room(&q->pace, q->flying.n);
 }
 
 void queue_fly(struct write_queue *q, struct pending *p, int64_t now_ns) {
@@ -236,7 +237,7 @@ void queue_landed(struct write_queue *q, struct pending *p) {
     list_remove(&q->flying, p);
     q->flying_of[p->urgency]--;
     q->bytes -= p->body.n;
-    if (!l) {
+    if (l == NULL) {
         return;
     }
     l->first = p->after;
@@ -256,7 +257,7 @@ void queue_release(struct write_queue *q) {
     for (int u = 0; u < URGENCIES; u++) {
         for (struct pending *p; (p = q->ready[u].first);) {
             list_remove(&q->ready[u], p);
-            if (!p->line) {
+            if (p->line == NULL) {
                 pending_free(p);
             }
         }

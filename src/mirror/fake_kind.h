@@ -8,12 +8,22 @@
 static const struct kind_version fake_versions[] = {{.version = "v1"}};
 
 __attribute__((weak)) const struct kind fake_map = {
-    .group = "", .kind = "ConfigMap", .plural = "configmaps", .singular = "configmap",
-    .flags = KIND_NAMESPACED, .versions = fake_versions, .n_versions = 1,
+    .group = "",
+    .kind = "ConfigMap",
+    .plural = "configmaps",
+    .singular = "configmap",
+    .flags = KIND_NAMESPACED,
+    .versions = fake_versions,
+    .n_versions = 1,
 };
 __attribute__((weak)) const struct kind fake_job = {
-    .group = "batch", .kind = "Job", .plural = "jobs", .singular = "job",
-    .flags = KIND_NAMESPACED, .versions = fake_versions, .n_versions = 1,
+    .group = "batch",
+    .kind = "Job",
+    .plural = "jobs",
+    .singular = "job",
+    .flags = KIND_NAMESPACED,
+    .versions = fake_versions,
+    .n_versions = 1,
 };
 
 static inline const struct kind *fake_find(void *ctx, struct str group, struct str plural) {
@@ -36,8 +46,9 @@ static inline int fake_object(const struct kind *k, struct str ns, struct str na
           k->group, k->group[0] ? "/" : "", k->kind, STR_ARG(name));
     buf_f(&b, ",\"namespace\":\"%.*s\",\"uid\":\"%.*s\"", STR_ARG(ns), STR_ARG(uid));
     if (owner.n) {
-        buf_f(&b, ",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
-                  "\"name\":\"o\",\"uid\":\"%.*s\",\"controller\":true}]",
+        buf_f(&b,
+              ",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+              "\"name\":\"o\",\"uid\":\"%.*s\",\"controller\":true}]",
               STR_ARG(owner));
     }
     buf_f(&b, "},\"data\":{\"v\":\"%.*s\"}}", STR_ARG(value));

@@ -11,13 +11,13 @@
 struct feed *mirror_feed(struct mirror *m, const struct kind *k,
                          void (*each)(void *ctx, const struct change *c), void *ctx) {
     struct table *t = k ? table_get(m, k) : NULL;
-    struct feed *f = k && !t ? NULL : mem_alloc(sizeof(*f));
-    if (!f) {
+    struct feed *f = k && t == NULL ? NULL : mem_alloc(sizeof(*f));
+    if (f == NULL) {
         return NULL;
     }
     struct feed_list *list = t ? &t->feeds : &m->feeds;
-    *f = (struct feed){.m = m, .list = list, .prev = list->last, .each = each, .ctx = ctx,
-                       .after = m->changes};
+    *f = (struct feed){
+        .m = m, .list = list, .prev = list->last, .each = each, .ctx = ctx, .after = m->changes};
     *(list->last ? &list->last->next : &list->first) = f;
     list->last = f;
     return f;
@@ -30,7 +30,7 @@ static void unlink_and_free(struct feed *f) {
 }
 
 void feed_free(struct feed *f) {
-    if (!f) {
+    if (f == NULL) {
         return;
     }
     if (f->m->delivering > 0) {

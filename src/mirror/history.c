@@ -25,7 +25,7 @@ static void grow(struct history *h, size_t max) {
     size_t cap = h->cap ? h->cap * 2 : 16;
     cap = cap < max ? cap : max;
     struct past_change *ring = mem_array(cap, sizeof(*ring));
-    if (!ring) {
+    if (ring == NULL) {
         return;
     }
     for (size_t i = 0; i < h->n; i++) {

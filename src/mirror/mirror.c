@@ -57,7 +57,7 @@ static void free_table(struct table *t) {
 }
 
 void mirror_free(struct mirror *m) {
-    if (!m) {
+    if (m == NULL) {
         return;
     }
     assert(!m->committing && m->delivering == 0);
@@ -96,7 +96,7 @@ struct table *table_get(struct mirror *m, const struct kind *k) {
         return t;
     }
     t = mem_zalloc(sizeof(*t));
-    if (!t || pset_add(&m->by_kind, pset_hash_ptr(k), t) != 0) {
+    if (t == NULL || pset_add(&m->by_kind, pset_hash_ptr(k), t) != 0) {
         mem_free(t);
         return NULL;
     }
@@ -209,7 +209,7 @@ static struct write *find_pending(const struct mirror *m, const struct table *t,
 const struct object *mirror_pending(const struct mirror *m, const struct kind *k, struct str ns,
                                     struct str name) {
     const struct table *t = table_find(m, k);
-    if (!t) {
+    if (t == NULL) {
         return NULL;
     }
     uint64_t hash = hash_key(t, ns, name);
@@ -279,7 +279,7 @@ static struct object *tree_swap(struct mirror *m, struct table *t, uint64_t hash
 
 /* The batch that is being filled; *ret_new says whether this made it. NULL: no memory. */
 static struct batch *open_batch(struct mirror *m, bool *ret_new) {
-    *ret_new = !m->tail || m->tail->state != BATCH_OPEN;
+    *ret_new = m->tail == NULL || m->tail->state != BATCH_OPEN;
     if (!*ret_new) {
         return m->tail;
     }
@@ -297,14 +297,19 @@ static int stage(struct mirror *m, enum change_type type, struct object *obj, mi
                  void *ctx, bool *ret_first) {
     struct table *t = table_get(m, obj->kind);
     struct write *w = t ? mem_zalloc(sizeof(*w)) : NULL;
-    if (!w) {
+    if (w == NULL) {
         return ERR_NOMEM;
     }
-    *w = (struct write){.table = t, .type = type, .obj = obj, .done = done, .ctx = ctx,
+    *w = (struct write){.table = t,
+                        .type = type,
+                        .obj = obj,
+                        .done = done,
+                        .ctx = ctx,
                         .hash = hash_key(t, obj->ns, obj->name)};
     struct write *before = find_pending(m, t, w->hash, obj->ns, obj->name);
     struct object *in_tree = find_in_tree(m, t, w->hash, obj->ns, obj->name);
-    bool insert = !in_tree; /* then the change is an addition, and staged right into the tree */
+    bool insert =
+        in_tree == NULL; /* then the change is an addition, and staged right into the tree */
     w->old = type == CHANGE_ADDED ? NULL : before ? before->obj : in_tree;
     if (insert && tree_add(m, t, w->hash, obj) != 0) {
         goto fail;
@@ -316,7 +321,7 @@ static int stage(struct mirror *m, enum change_type type, struct object *obj, mi
         goto fail_index;
     }
     struct batch *b = open_batch(m, ret_first);
-    if (!b) {
+    if (b == NULL) {
         goto fail_pending;
     }
     if (before) {
@@ -369,7 +374,7 @@ static int check_write(const struct mirror *m, enum change_type type, const stru
                    : err_set(err, ERR_TOO_MANY, "%d objects are stored, the limit",
                              LIMIT_STORE_OBJECTS);
     }
-    if (type == CHANGE_ADDED || !now || now->rv != expect_rv) {
+    if (type == CHANGE_ADDED || now == NULL || now->rv != expect_rv) {
         return err_set(err, now && expect_rv == 0 ? ERR_EXISTS : ERR_CONFLICT,
                        "the object has been modified; please apply your changes to the latest "
                        "version and try again");
@@ -406,7 +411,7 @@ size_t mirror_staged(const struct mirror *m) {
 /* ---- committing ---- */
 
 static void forget_pending(struct mirror *m, struct write *w) {
-    if (!w->newer) {
+    if (w->newer == NULL) {
         pset_del(&m->pending, w->hash, w);
     } /* else the newer change stands there */
     m->n_pending--;
@@ -532,7 +537,7 @@ static void fail_from(struct mirror *m, struct batch *b, int code, const struct 
 
 static int submit(struct mirror *m, const struct batch *b, struct err *err) {
     struct change *changes = mem_array(b->n, sizeof(*changes));
-    if (!changes) {
+    if (changes == NULL) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     size_t n = 0;
@@ -546,10 +551,10 @@ static int submit(struct mirror *m, const struct batch *b, struct err *err) {
 
 void mirror_flush(struct mirror *m) {
     struct batch *b = m->tail;
-    if (!b || b->state != BATCH_OPEN) {
+    if (b == NULL || b->state != BATCH_OPEN) {
         return;
     }
-    if (!m->o.journal) {
+    if (m->o.journal == NULL) {
         b->state = BATCH_READY;
         drain(m);
         return;
@@ -567,7 +572,7 @@ void mirror_journal_done(struct mirror *m, uint64_t batch, int code, const struc
     while (b && b->id != batch) {
         b = b->next;
     }
-    if (!b || b->state == BATCH_FAILED) {
+    if (b == NULL || b->state == BATCH_FAILED) {
         return; /* failed already, with the one before it */
     }
     assert(b->state == BATCH_SENT);

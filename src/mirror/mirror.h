@@ -22,7 +22,8 @@ enum change_type { CHANGE_ADDED = 1, CHANGE_MODIFIED, CHANGE_DELETED };
 
 struct change {
     enum change_type type;
-    const struct object *obj; /* new state; for CHANGE_DELETED the last state, with rv of the deletion */
+    const struct object
+        *obj; /* new state; for CHANGE_DELETED the last state, with rv of the deletion */
     const struct object *old; /* state before; NULL for CHANGE_ADDED */
 };
 
@@ -35,15 +36,18 @@ struct journal {
 
 struct mirror_options {
     struct clock *clock;
-    struct journal *journal;   /* NULL: changes commit at flush */
-    void (*staged)(void *ctx); /* called when the first change of a batch is staged: schedule mirror_flush soon */
+    struct journal *journal; /* NULL: changes commit at flush */
+    void (*staged)(
+        void *
+            ctx); /* called when the first change of a batch is staged: schedule mirror_flush soon */
     void *staged_ctx;
     /* Asked of each write (now: the pending state, or NULL) before it is staged; another answer than 0 is the write's.
      * NULL: all may. */
     int (*may)(void *ctx, enum change_type type, const struct object *obj, const struct object *now,
                struct err *err);
     void *may_ctx;
-    size_t history_events;     /* per kind; 0: LIMIT_HISTORY_EVENTS; MIRROR_NO_HISTORY: nobody resumes here */
+    size_t
+        history_events; /* per kind; 0: LIMIT_HISTORY_EVENTS; MIRROR_NO_HISTORY: nobody resumes here */
 };
 #define MIRROR_NO_HISTORY SIZE_MAX
 

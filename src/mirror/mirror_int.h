@@ -104,10 +104,10 @@ struct batch {
 
 struct mirror {
     struct mirror_options o;
-    uint64_t revision;  /* newest committed */
-    uint64_t last_rv;   /* newest given out; never given again, not even after a failure */
-    uint64_t base;      /* history of no kind reaches further back */
-    uint64_t changes;   /* committed since the start: orders feeds and changes */
+    uint64_t revision; /* newest committed */
+    uint64_t last_rv;  /* newest given out; never given again, not even after a failure */
+    uint64_t base;     /* history of no kind reaches further back */
+    uint64_t changes;  /* committed since the start: orders feeds and changes */
     struct table *tables;
     struct pset by_kind; /* struct table */
     size_t n;            /* objects of all kinds, staged ones included */
@@ -118,10 +118,10 @@ struct mirror {
     size_t n_pending;
     struct batch *head, *tail; /* queue; an open batch is the last */
     uint64_t last_batch;
-    bool committing;           /* the queue is being worked off */
-    bool failing;              /* failed batches wait in the queue: nothing may be built on them */
+    bool committing; /* the queue is being worked off */
+    bool failing;    /* failed batches wait in the queue: nothing may be built on them */
     struct err failure;
-    struct feed_list feeds;    /* of all kinds */
+    struct feed_list feeds; /* of all kinds */
     struct feed *dead;
     int delivering;
     struct mirror_source *sources;
@@ -133,7 +133,8 @@ static inline bool visible(const struct mirror *m, const struct object *o) {
 }
 
 struct table *table_find(const struct mirror *m, const struct kind *k); /* NULL when not seen yet */
-struct table *table_get(struct mirror *m, const struct kind *k);        /* made when missing; NULL: no memory */
+struct table *table_get(struct mirror *m,
+                        const struct kind *k); /* made when missing; NULL: no memory */
 
 /* mirror.c */
 /* Puts an object that nobody has heard of straight into the tree and the indexes. ERR_EXISTS, ERR_NOMEM. */
@@ -153,8 +154,8 @@ void feeds_release(struct feed_list *list);
 void history_add(struct history *h, const struct change *c, size_t max, int64_t now);
 void history_release(struct history *h);
 const struct past_change *history_at(const struct history *h, size_t i); /* 0: oldest */
-size_t history_after(const struct history *h, uint64_t rv);              /* index of the first newer than rv */
-uint64_t history_start(const struct mirror *m, const struct table *t);   /* t may be NULL */
+size_t history_after(const struct history *h, uint64_t rv); /* index of the first newer than rv */
+uint64_t history_start(const struct mirror *m, const struct table *t); /* t may be NULL */
 
 /* owners.c */
 int owners_add(struct owners *x, const struct object *o); /* 0 or ERR_NOMEM with nothing changed */

@@ -118,16 +118,16 @@ static void on_change(void *ctx, const struct change *c) {
 
 static void stage_one(struct world *w) {
     int key = (int)prng_below(&w->r, KEYS), value = (int)prng_below(&w->r, 1000) + 1;
-    enum change_type type = !w->pending[key]              ? CHANGE_ADDED
+    enum change_type type = !w->pending[key]            ? CHANGE_ADDED
                             : prng_below(&w->r, 3) == 0 ? CHANGE_DELETED
-                                                          : CHANGE_MODIFIED;
+                                                        : CHANGE_MODIFIED;
     struct object *o = object_for(key, value);
     struct err err;
     if (prng_below(&w->r, 10) == 0) { /* based on another state than the pending one */
         uint64_t wrong = w->pending[key] ? prng_below(&w->r, 2) * (w->pending_rv[key] + 1) : 5;
-        assert_int_equal(mirror_write(w->m, CHANGE_ADDED + (wrong > 0), object_ref(o), wrong, NULL,
-                                      NULL, &err),
-                         wrong ? ERR_CONFLICT : ERR_EXISTS);
+        assert_int_equal(
+            mirror_write(w->m, CHANGE_ADDED + (wrong > 0), object_ref(o), wrong, NULL, NULL, &err),
+            wrong ? ERR_CONFLICT : ERR_EXISTS);
     }
     assert_ok(mirror_write(w->m, type, o, w->pending_rv[key], write_done, w, &err), &err);
     w->last_rv++;
@@ -197,8 +197,8 @@ static void check_past(struct world *w, uint64_t rv) {
         struct err err = {0};
         size_t before = l.n;
         l.stop_after = before + 2;
-        int code = mirror_scan_at(w->m, &fake_map, l.ns, rv, after_ns, after_name, list_one, &l,
-                                  &err);
+        int code =
+            mirror_scan_at(w->m, &fake_map, l.ns, rv, after_ns, after_name, list_one, &l, &err);
         if (code == ERR_EXPIRED) {
             assert_true(before == 0);
             assert_int_equal(mirror_since(w->m, &fake_map, rv, NULL, NULL, NULL, NULL),

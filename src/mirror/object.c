@@ -187,11 +187,11 @@ static struct str unescape(struct str raw, char *to) {
 
 /* The view of a string of the head: of the bytes themselves where nothing in it is escaped. */
 static struct str head_text(struct head *h, struct str raw) {
-    if (!memchr(raw.p, '\\', raw.n)) {
+    if (memchr(raw.p, '\\', raw.n) == NULL) {
         return raw;
     }
     h->extra += raw.n;
-    if (!h->o) {
+    if (h->o == NULL) {
         return raw;
     }
     struct str s = unescape(raw, h->extra_p);
@@ -336,7 +336,7 @@ static int make(const struct kind *k, struct str json, size_t start, uint64_t rv
     size_t labels = h.labels * sizeof(struct str_pair);
     size_t owners = h.owners * sizeof(struct owner_ref);
     struct box *b = mem_alloc(sizeof(*b) + labels + owners + json.n + h.extra);
-    if (!b) {
+    if (b == NULL) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     char *p = (char *)(b + 1);
@@ -431,7 +431,7 @@ static const char *plain_string(const char *p, const char *end) {
     for (;;) {
         const char *quote = memchr(p, '"', (size_t)(end - p));
         const char *escape = quote ? memchr(p, '\\', (size_t)(quote - p)) : NULL;
-        if (!escape) {
+        if (escape == NULL) {
             return quote ? quote + 1 : NULL;
         }
         if (escape[1] == 'u' || escape[1] == '/') {
@@ -472,14 +472,14 @@ static int check_and_make(const struct kind *k, struct str json, struct arena *a
     buf_init(&b, 0);
     add_start(&b, k);
     bool same = buf_ok(&b) == 0 && str_starts(json, buf_view(&b)) && is_compact(json) &&
-                !json_path(root, "metadata.resourceVersion");
+                json_path(root, "metadata.resourceVersion") == NULL;
     size_t start = b.n;
     buf_release(&b);
     if (same) {
         return make(k, json, start, 0, ret, err);
     }
     yyjson_mut_doc *copy = json_mut_copy(a, root);
-    if (!copy) {
+    if (copy == NULL) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     return object_new_mut(k, yyjson_mut_doc_get_root(copy), ret, err);
@@ -539,7 +539,7 @@ int object_tree(const struct object *o, struct arena *a, yyjson_doc **ret, struc
     size_t n = (size_t)(rv_end - rv);
     size_t rest = o->json.n - o->rv_at;
     char *text = arena_alloc(a, o->json.n + n + JSON_PADDING);
-    if (!text) {
+    if (text == NULL) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     memcpy(text, o->json.p, o->rv_at);
@@ -569,7 +569,7 @@ const struct owner_ref *object_controller(const struct object *o) {
 bool object_left(const struct object *old, const struct object *now) {
     const struct owner_ref *was = old ? object_controller(old) : NULL;
     const struct owner_ref *is = was ? object_controller(now) : NULL;
-    return was && (!is || !str_eq(is->uid, was->uid));
+    return was && (is == NULL || !str_eq(is->uid, was->uid));
 }
 
 bool object_named_by(const struct object *owner, struct str ns, const struct owner_ref *ref) {

@@ -23,15 +23,15 @@ struct object {
     struct str ns, name, uid; /* ns empty for cluster-scoped */
     uint64_t rv;              /* revision that wrote this version; 0 before mirror_write */
     int64_t generation;
-    int64_t created_ns;       /* creationTimestamp */
-    int64_t deleting_ns;      /* deletionTimestamp, 0 when not being deleted */
+    int64_t created_ns;  /* creationTimestamp */
+    int64_t deleting_ns; /* deletionTimestamp, 0 when not being deleted */
     struct str_map labels;
     struct owner_ref *owners;
     size_t n_owners;
     size_t n_finalizers;
-    struct str json;    /* canonical bytes */
-    size_t rv_at;       /* where `"resourceVersion":"N",` goes in (just after `"metadata":{`) */
-    size_t body_at;     /* offset of `"metadata"`: items of built-in lists omit apiVersion and kind */
+    struct str json; /* canonical bytes */
+    size_t rv_at;    /* where `"resourceVersion":"N",` goes in (just after `"metadata":{`) */
+    size_t body_at;  /* offset of `"metadata"`: items of built-in lists omit apiVersion and kind */
 };
 
 /* Parses bytes (copied; made canonical where they are not; a resourceVersion in them becomes rv) into an object
@@ -50,7 +50,7 @@ void object_emit_item(const struct object *o, struct buf *out);
 /* Parses the bytes (with resourceVersion) into an arena. */
 int object_tree(const struct object *o, struct arena *a, yyjson_doc **ret, struct err *err);
 
-struct str object_label(const struct object *o, struct str key); /* empty when absent */
+struct str object_label(const struct object *o, struct str key);   /* empty when absent */
 const struct owner_ref *object_controller(const struct object *o); /* NULL when none */
 /* Whether an object had a controller before, and has another one or none now. old may be NULL. */
 bool object_left(const struct object *old, const struct object *now);

@@ -48,7 +48,8 @@ static void test_made_canonical(void **state) {
 
 static void test_head(void **state) {
     struct object *o = make(
-        START META ",\"labels\":{\"app\":\"x\",\"q\":\"a\\\"b\\n\"},\"generation\":3,"
+        START META
+        ",\"labels\":{\"app\":\"x\",\"q\":\"a\\\"b\\n\"},\"generation\":3,"
         "\"creationTimestamp\":\"1970-01-01T00:00:05Z\",\"deletionTimestamp\":null,"
         "\"finalizers\":[\"a/b\",\"c\"],\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"K\","
         "\"name\":\"o\",\"uid\":\"o-1\"},{\"uid\":\"o-2\",\"controller\":true,"
@@ -71,8 +72,15 @@ static void test_head(void **state) {
 
 static void test_refused(void **state) {
     const char *bad[] = {
-        "", "[]", "{}", "{\"metadata\":{}}", "{\"metadata\":{\"name\":\"\"}}", "{\"metadata\":[]}",
-        "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}", START META "}", START META ",",
+        "",
+        "[]",
+        "{}",
+        "{\"metadata\":{}}",
+        "{\"metadata\":{\"name\":\"\"}}",
+        "{\"metadata\":[]}",
+        "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}",
+        START META "}",
+        START META ",",
         START "\"name\":\"a\",\"creationTimestamp\":\"yesterday\"}}",
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {

@@ -33,7 +33,7 @@ void mirror_set_revision(struct mirror *m, uint64_t rv) {
 
 int mirror_load(struct mirror *m, struct object *obj, struct err *err) {
     struct table *t = table_get(m, obj->kind);
-    int code = m->n >= LIMIT_STORE_OBJECTS ? ERR_TOO_MANY : !t ? ERR_NOMEM : 0;
+    int code = m->n >= LIMIT_STORE_OBJECTS ? ERR_TOO_MANY : t == NULL ? ERR_NOMEM : 0;
     code = code ? code : mirror_put_loaded(m, t, obj);
     if (code == ERR_TOO_MANY) {
         err_set(err, code, "more than %d objects", LIMIT_STORE_OBJECTS);
@@ -98,7 +98,7 @@ static void tomb_add(struct mirror *m, const struct object *last) {
         tomb_free(t, t->oldest);
     }
     x = mem_alloc(sizeof(*x));
-    if (!x) {
+    if (x == NULL) {
         return;
     }
     *x = (struct tomb){.at_ns = now, .last = last, .older = t->newest};
@@ -148,7 +148,7 @@ static int commit(struct mirror *m, enum change_type type, struct object *obj, s
 static bool is_old(const struct mirror *m, enum change_type type, const struct object *obj,
                    const struct object *now) {
     if (type == CHANGE_DELETED) {
-        return !now || (obj->rv && now->rv > obj->rv);
+        return now == NULL || (obj->rv && now->rv > obj->rv);
     }
     return (now && obj->rv && now->rv >= obj->rv) || is_buried(m, obj);
 }
@@ -215,7 +215,7 @@ static const struct mirror_source *source_of(const struct mirror *m, const struc
 
 int mirror_answer(struct mirror *m, struct object *obj, struct err *err) {
     const struct mirror_source *s = source_of(m, obj);
-    if (!s || s->passed >= obj->rv) {
+    if (s == NULL || s->passed >= obj->rv) {
         object_unref(obj);
         return 0;
     }
@@ -230,7 +230,7 @@ int mirror_answer(struct mirror *m, struct object *obj, struct err *err) {
 int mirror_answer_gone(struct mirror *m, const struct kind *k, struct str ns, struct str name,
                        struct str uid, struct err *err) {
     const struct object *now = mirror_pending(m, k, ns, name);
-    if (!now || uid.n == 0 || !str_eq(now->uid, uid) || !source_of(m, now)) {
+    if (now == NULL || uid.n == 0 || !str_eq(now->uid, uid) || source_of(m, now) == NULL) {
         return 0;
     }
     tomb_add(m, now);

@@ -46,7 +46,7 @@ static struct owner_head *get_head(struct owners *x, struct str uid) {
         return h;
     }
     h = mem_alloc(sizeof(*h) + uid.n);
-    if (!h) {
+    if (h == NULL) {
         return NULL;
     }
     memcpy(h + 1, uid.p, uid.n);
@@ -63,7 +63,7 @@ static void unlink_all(struct owners *x, struct owned *owned) {
         struct owned_link *l = &owned->links[i];
         *(l->prev ? &l->prev->next : &l->head->first) = l->next;
         *(l->next ? &l->next->prev : &l->head->last) = l->prev;
-        if (!l->head->first) {
+        if (l->head->first == NULL) {
             pset_del(&x->heads, l->head->hash, l->head);
             mem_free(l->head);
         }
@@ -76,17 +76,17 @@ int owners_add(struct owners *x, const struct object *o) {
         return 0;
     }
     struct owned *owned = mem_alloc(sizeof(*owned) + o->n_owners * sizeof(owned->links[0]));
-    if (!owned) {
+    if (owned == NULL) {
         return ERR_NOMEM;
     }
     *owned = (struct owned){.obj = o};
     for (size_t i = 0; i < o->n_owners; i++) {
         struct owner_head *h = o->owners[i].uid.n ? get_head(x, o->owners[i].uid) : NULL;
-        if (!h && o->owners[i].uid.n) {
+        if (h == NULL && o->owners[i].uid.n) {
             unlink_all(x, owned);
             return ERR_NOMEM;
         }
-        if (!h || (h->last && h->last->obj == o)) {
+        if (h == NULL || (h->last && h->last->obj == o)) {
             continue; /* no uid, or one that an earlier owner of the object has, whose link is then the last */
         }
         struct owned_link *l = &owned->links[owned->n++];

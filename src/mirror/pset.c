@@ -23,7 +23,7 @@ static void place(struct pset_slot *slots, size_t mask, uint64_t hash, void *ite
 static int grow(struct pset *s) {
     size_t n = s->slots ? (s->mask + 1) * 2 : 16;
     struct pset_slot *slots = mem_array(n, sizeof(*slots));
-    if (!slots) {
+    if (slots == NULL) {
         return ERR_NOMEM;
     }
     for (size_t i = 0; s->slots && i <= s->mask; i++) {
@@ -40,7 +40,7 @@ static int grow(struct pset *s) {
 int pset_add(struct pset *s, uint64_t hash, void *item) {
     assert(item);
     /* at most four fifths full: one slot is always free, so that every probe ends */
-    if ((!s->slots || (s->n + 1) * 5 > (s->mask + 1) * 4) && grow(s) != 0) {
+    if ((s->slots == NULL || (s->n + 1) * 5 > (s->mask + 1) * 4) && grow(s) != 0) {
         return ERR_NOMEM;
     }
     place(s->slots, s->mask, hash, item);
@@ -82,12 +82,12 @@ size_t pset_first(const struct pset *s, uint64_t hash) {
 }
 
 void *pset_next(const struct pset *s, uint64_t hash, size_t *pos) {
-    if (!s->slots) {
+    if (s->slots == NULL) {
         return NULL;
     }
     for (;;) {
         const struct pset_slot *slot = &s->slots[*pos];
-        if (!slot->item) {
+        if (slot->item == NULL) {
             return NULL;
         }
         *pos = (*pos + 1) & s->mask;

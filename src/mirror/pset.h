@@ -30,7 +30,8 @@ void pset_del(struct pset *s, uint64_t hash, void *item); /* which must be there
 void pset_swap(struct pset *s, uint64_t hash, const void *item, void *by);
 
 size_t pset_first(const struct pset *s, uint64_t hash);
-void *pset_next(const struct pset *s, uint64_t hash, size_t *pos); /* the next item with this hash, or NULL */
+void *pset_next(const struct pset *s, uint64_t hash,
+                size_t *pos); /* the next item with this hash, or NULL */
 
 /* Hashes for keys: of a pointer, and of bytes on top of another hash. Seeded once per process. */
 uint64_t pset_hash_ptr(const void *p);

@@ -66,7 +66,7 @@ static const struct object *next_in(const struct mirror *m, const struct table *
 void mirror_scan(const struct mirror *m, const struct kind *k, struct str ns,
                  bool (*each)(void *ctx, const struct object *o), void *ctx) {
     const struct table *t = table_find(m, k);
-    if (!t) {
+    if (t == NULL) {
         return;
     }
     struct scan_range r = {.ns = ns};
@@ -110,7 +110,7 @@ static void merge(const struct mirror *m, const struct table *t, const struct sc
     const struct object *now = next_in(m, t, r, &pos);
     const struct past_change *change = take_past(past);
     while (now || change) {
-        int c = !now ? 1 : !change ? -1 : cmp_keys(key_of(now), key_of(change->obj));
+        int c = now == NULL ? 1 : change == NULL ? -1 : cmp_keys(key_of(now), key_of(change->obj));
         const struct object *o = c < 0 ? now : change->old;
         if (c <= 0) {
             now = next_in(m, t, r, &pos);
@@ -137,7 +137,7 @@ int mirror_scan_at(const struct mirror *m, const struct kind *k, struct str ns, 
         return err_set(err, ERR_BAD_REQUEST, "revision %llu has not been yet",
                        (unsigned long long)rv);
     }
-    if (!t) {
+    if (t == NULL) {
         return 0;
     }
     struct scan_range r = {.ns = ns, .after = {.ns = after_ns, .name = after_name}};

@@ -15,19 +15,20 @@
 struct writer;
 
 struct write_result {
-    int code;                 /* 0 or enum err_code */
-    struct err err;           /* when code != 0 */
-    const struct object *obj; /* the new state when code == 0 (the last one for a delete); borrowed; may be NULL */
+    int code;       /* 0 or enum err_code */
+    struct err err; /* when code != 0 */
+    const struct object
+        *obj; /* the new state when code == 0 (the last one for a delete); borrowed; may be NULL */
 };
 typedef void write_done(void *ctx, const struct write_result *r);
 
 enum patch_type { PATCH_MERGE, PATCH_JSON, PATCH_STRATEGIC, PATCH_APPLY };
 
 struct delete_options {
-    struct str uid;           /* precondition, or empty */
-    uint64_t rv;              /* precondition, or 0 */
-    int64_t grace_seconds;    /* -1: the kind's default */
-    struct str propagation;   /* "Background", "Foreground", "Orphan", or empty */
+    struct str uid;         /* precondition, or empty */
+    uint64_t rv;            /* precondition, or 0 */
+    int64_t grace_seconds;  /* -1: the kind's default */
+    struct str propagation; /* "Background", "Foreground", "Orphan", or empty */
 };
 
 struct writer {

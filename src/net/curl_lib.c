@@ -14,26 +14,22 @@ static void load(void) {
         size_t at;
     } symbols[] = {
 #define SYMBOL(member) {"curl_" #member, offsetof(struct curl_lib, member)}
-        SYMBOL(global_init),         SYMBOL(easy_init),
-        SYMBOL(easy_cleanup),        SYMBOL(easy_setopt),
-        SYMBOL(easy_getinfo),        SYMBOL(easy_strerror),
-        SYMBOL(easy_pause),
-        SYMBOL(multi_init),          SYMBOL(multi_cleanup),
-        SYMBOL(multi_setopt),        SYMBOL(multi_add_handle),
-        SYMBOL(multi_remove_handle), SYMBOL(multi_socket_action),
-        SYMBOL(multi_info_read),     SYMBOL(multi_assign),
-        SYMBOL(slist_append),        SYMBOL(slist_free_all),
-        SYMBOL(version_info),
+        SYMBOL(global_init),         SYMBOL(easy_init),        SYMBOL(easy_cleanup),
+        SYMBOL(easy_setopt),         SYMBOL(easy_getinfo),     SYMBOL(easy_strerror),
+        SYMBOL(easy_pause),          SYMBOL(multi_init),       SYMBOL(multi_cleanup),
+        SYMBOL(multi_setopt),        SYMBOL(multi_add_handle), SYMBOL(multi_remove_handle),
+        SYMBOL(multi_socket_action), SYMBOL(multi_info_read),  SYMBOL(multi_assign),
+        SYMBOL(slist_append),        SYMBOL(slist_free_all),   SYMBOL(version_info),
 #undef SYMBOL
     };
     void *so = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-    if (!so) {
+    if (so == NULL) {
         snprintf(trouble, sizeof(trouble), "%s", dlerror());
         return;
     }
     for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
         void *f = dlsym(so, symbols[i].name);
-        if (!f) {
+        if (f == NULL) {
             snprintf(trouble, sizeof(trouble), "%s", dlerror());
             return;
         }

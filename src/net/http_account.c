@@ -23,7 +23,7 @@ enum {
 };
 
 static void line_remove(struct http_conn *c) {
-    if (!c->line) {
+    if (c->line == NULL) {
         return;
     }
     *c->line_prev = c->line_next;
@@ -80,7 +80,7 @@ static struct http_account *account_of(struct http_server *s, const char *what, 
         return a;
     }
     a = mem_zalloc(sizeof(*a) + name.n);
-    if (!a) {
+    if (a == NULL) {
         return NULL;
     }
     memcpy((char *)(a + 1), name.p, name.n);
@@ -117,7 +117,7 @@ bool http_account_join(struct http_conn *c, struct str user) {
             line_add(&c->account->line, c);
         }
     }
-    return !c->account || c->account->conns <= LIMIT_HTTP_CONNECTIONS_ACCOUNT;
+    return c->account == NULL || c->account->conns <= LIMIT_HTTP_CONNECTIONS_ACCOUNT;
 }
 
 int http_account_body(struct http_conn *c, size_t bytes) {
@@ -126,7 +126,7 @@ int http_account_body(struct http_conn *c, size_t bytes) {
     if (bytes == c->body) {
         return 0;
     }
-    if (bytes > 0 && !c->account) {
+    if (bytes > 0 && c->account == NULL) {
         struct str peer = http_peer(&c->request);
         ptrdiff_t end = str_find_last(peer, ':');
         join(c, "from ", str_head(peer, end > 0 ? (size_t)end : peer.n));
@@ -175,7 +175,7 @@ static struct http_conn *first_idle(struct http_line *l) {
         if (c->phase != PHASE_BUSY && c->phase != PHASE_CLOSED) {
             return c;
         }
-        other = !other && is_insatiable(c) ? c : other;
+        other = other == NULL && is_insatiable(c) ? c : other;
         line_remove(c);
         line_add(l, c);
     }
@@ -187,7 +187,7 @@ static struct http_account *largest(struct http_server *s) {
     const struct map_entry *e;
     for (size_t i = 0; (e = map_next(&s->accounts, &i)) != NULL;) {
         struct http_account *a = e->value;
-        most = a->line.first && (!most || a->conns > most->conns) ? a : most;
+        most = a->line.first && (most == NULL || a->conns > most->conns) ? a : most;
     }
     return most && most->conns > 1 && most->conns * SHARES > s->o.connections_max ? most : NULL;
 }

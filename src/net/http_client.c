@@ -215,7 +215,7 @@ void http_call_pause(struct http_call *call, bool paused) {
 }
 
 void http_call_cancel(struct http_call *call) {
-    if (!call || call->state == CALL_CANCELLED) {
+    if (call == NULL || call->state == CALL_CANCELLED) {
         return;
     }
     struct http_client *c = call->client;
@@ -252,9 +252,9 @@ static int want_socket(CURL *e, curl_socket_t fd, int what, void *ctx, void *soc
         }
         return 0;
     }
-    if (!w) {
+    if (w == NULL) {
         w = mem_zalloc(sizeof(*w));
-        if (!w || uv_poll_init(loop_uv(c->loop), &w->poll, fd) != 0) {
+        if (w == NULL || uv_poll_init(loop_uv(c->loop), &w->poll, fd) != 0) {
             mem_free(w);
             return -1;
         }
@@ -319,7 +319,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx) {
 static void keep_head(struct http_call *call, struct str line) {
     struct http_head h;
     long status = 0;
-    if (!call->head || call->head_told || call->state == CALL_CANCELLED) {
+    if (call->head == NULL || call->head_told || call->state == CALL_CANCELLED) {
         return;
     }
     if (str_trim(line).n) {
@@ -393,18 +393,18 @@ static int keep_options(struct http_client *c, const struct http_client_options 
 int http_client_new(struct loop *l, const struct http_client_options *o, struct http_client **ret,
                     struct err *err) {
     const struct curl_lib *curl = curl_lib_get(err);
-    if (!curl) {
+    if (curl == NULL) {
         return ERR_UNSUPPORTED;
     }
     struct http_client *c = mem_zalloc(sizeof(*c));
-    if (!c) {
+    if (c == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     c->curl = curl;
     c->loop = l;
     c->timer = loop_clock(l)->timer_new(loop_clock(l), on_timer, c);
     c->multi = curl->multi_init();
-    if (!c->timer || !c->multi || keep_options(c, o) != 0) {
+    if (c->timer == NULL || c->multi == NULL || keep_options(c, o) != 0) {
         http_client_free(c);
         return err_set(err, ERR_NOMEM, "no memory");
     }
@@ -414,14 +414,13 @@ int http_client_new(struct loop *l, const struct http_client_options *o, struct 
     curl->multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
     curl->multi_setopt(c->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)CONNECTIONS_MAX);
     curl->multi_setopt(c->multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)STREAMS_MAX);
-    c->http2 =
-        !o->one_by_one && curl->version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTP2;
+    c->http2 = !o->one_by_one && curl->version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTP2;
     *ret = c;
     return 0;
 }
 
 void http_client_free(struct http_client *c) {
-    if (!c) {
+    if (c == NULL) {
         return;
     }
     while (c->calls) {
@@ -591,7 +590,7 @@ static bool set_request(struct http_call *call, const struct http_call_options *
 int http_client_send(struct http_client *c, const struct http_call_options *o,
                      struct http_call **ret, struct err *err) {
     struct http_call *call = mem_zalloc(sizeof(*call));
-    if (!call) {
+    if (call == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     *call = (struct http_call){.client = c,
@@ -613,7 +612,7 @@ int http_client_send(struct http_client *c, const struct http_call_options *o,
     call->generation = c->generation;
     bool known = c->n_idle > 0;
     call->easy = known ? c->idle[--c->n_idle] : c->curl->easy_init();
-    if (!call->easy || (!known && !set_policy(call)) || !set_request(call, o)) {
+    if (call->easy == NULL || (!known && !set_policy(call)) || !set_request(call, o)) {
         call_free(call);
         return err_set(err, ERR_NOMEM, "cannot make the request");
     }

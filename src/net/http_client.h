@@ -21,11 +21,14 @@ struct http_call;
 struct http_client_options {
     struct str ca_pem, cert_pem, key_pem;
     struct str ca_file, cert_file, key_file;
-    struct str proxy;       /* "http://proxy:3128", "https://...", "socks5://..." (we look names up), "socks5h://..." */
+    struct str
+        proxy; /* "http://proxy:3128", "https://...", "socks5://..." (we look names up), "socks5h://..." */
     struct str user_agent;
-    struct str tls_name;    /* what the server's certificate must be for, instead of the URL's host; also sent as SNI */
-    struct str tls_origin;  /* with tls_name: "https://host:port", to which it applies */
-    bool one_by_one; /* no HTTP/2: a call that is paused stops its peer soon, not after megabytes, and no other call */
+    struct str
+        tls_name; /* what the server's certificate must be for, instead of the URL's host; also sent as SNI */
+    struct str tls_origin; /* with tls_name: "https://host:port", to which it applies */
+    bool
+        one_by_one; /* no HTTP/2: a call that is paused stops its peer soon, not after megabytes, and no other call */
 };
 /* ERR_UNSUPPORTED when libcurl cannot be loaded. */
 int http_client_new(struct loop *l, const struct http_client_options *o, struct http_client **ret,
@@ -44,12 +47,12 @@ struct http_head {
 bool http_head_nth(const struct http_head *h, const char *name, size_t i, struct str *ret);
 
 struct http_reply {
-    int code;        /* 0 when an answer came, whatever its status; else the transport's trouble: ERR_UNAVAILABLE,
+    int code; /* 0 when an answer came, whatever its status; else the transport's trouble: ERR_UNAVAILABLE,
                         ERR_TIMEOUT, ERR_TOO_LARGE, ERR_NOMEM; ERR_GONE when `data` ended it */
     struct err err;
-    int status;      /* 0 when there was none */
-    bool sent;       /* a connection stood and the request went out on it, at least in part */
-    struct str body; /* what `data` did not take; valid during the call */
+    int status;            /* 0 when there was none */
+    bool sent;             /* a connection stood and the request went out on it, at least in part */
+    struct str body;       /* what `data` did not take; valid during the call */
     int64_t retry_after_s; /* -1 when not said */
 };
 
@@ -70,7 +73,8 @@ struct http_call_options {
     /* Asked when a connection stands, right before the request goes out on it; false: ERR_UNAVAILABLE. May be NULL. */
     bool (*may_send)(void *ctx);
     void *may_send_ctx;
-    void (*done)(void *ctx, const struct http_reply *r); /* exactly once; the call is freed after it */
+    void (*done)(void *ctx,
+                 const struct http_reply *r); /* exactly once; the call is freed after it */
     void *ctx;
 };
 int http_client_send(struct http_client *c, const struct http_call_options *o,

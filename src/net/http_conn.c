@@ -115,7 +115,7 @@ static bool start_tls(struct http_conn *c) {
     pthread_once(&once, make_method);
     BIO *bio = method ? BIO_new(method) : NULL;
     c->ssl = tls_server_ssl(c->server->o.tls);
-    if (!bio || !c->ssl) {
+    if (bio == NULL || c->ssl == NULL) {
         BIO_free(bio);
         return false;
     }
@@ -429,7 +429,7 @@ static void dispatch(struct http_conn *c) {
 static bool admit(struct http_conn *c) {
     struct http_request *r = &c->request;
     bool closes = c->close_after;
-    if (c->admitted || !c->server->o.head) {
+    if (c->admitted || c->server->o.head == NULL) {
         return true;
     }
     c->admitted = c->close_after = true;
@@ -626,8 +626,9 @@ static void close_unused(uv_handle_t *h) {
 
 void http_conn_accept(struct http_server *s) {
     struct http_conn *c = mem_zalloc(sizeof(*c));
-    if (!c) {
-        s->starved = true; /* libuv keeps the connection, and takes no other, until it is asked again */
+    if (c == NULL) {
+        s->starved =
+            true; /* libuv keeps the connection, and takes no other, until it is asked again */
         http_server_sweep_start(s);
         return;
     }

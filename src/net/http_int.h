@@ -45,7 +45,7 @@ struct http_conn;
 struct http_request {
     struct http_conn *conn;
     enum http_request_state state;
-    bool chunked;   /* the stream under way is */
+    bool chunked; /* the stream under way is */
     bool wants_drain;
     struct http_parse parse;
     struct arena arena;
@@ -54,7 +54,7 @@ struct http_request {
     void (*closed)(void *user);
     void (*drained)(void *user);
     bool (*received)(void *user, struct str bytes); /* the connection carries another protocol */
-    bool held; /* and nothing of it may come for now */
+    bool held;                                      /* and nothing of it may come for now */
 };
 
 /* Connections of strangers, or of one user, the oldest first. */
@@ -65,17 +65,17 @@ struct http_line {
 struct http_conn {
     struct http_request request;
     struct http_server *server;
-    struct http_conn *next, **prev;   /* all of the server */
+    struct http_conn *next, **prev; /* all of the server */
     struct http_conn *next_dirty;
     struct http_account *account; /* NULL: none yet */
-    struct http_line *line; /* of its user's account, or of strangers; NULL: in none */
+    struct http_line *line;       /* of its user's account, or of strangers; NULL: in none */
     struct http_conn *line_next, **line_prev;
-    size_t body;         /* bytes that the account has counted for its body */
-    bool known;          /* the account is a user's */
-    bool admitted;       /* `head` was asked about the request */
+    size_t body;   /* bytes that the account has counted for its body */
+    bool known;    /* the account is a user's */
+    bool admitted; /* `head` was asked about the request */
     bool dirty;
-    bool writing;     /* `wire` is with libuv */
-    bool eof;         /* the peer sent its end */
+    bool writing; /* `wire` is with libuv */
+    bool eof;     /* the peer sent its end */
     bool reading;
     bool close_after; /* no further request on this connection */
     bool cut;         /* abort at the next flush */
@@ -89,12 +89,12 @@ struct http_conn {
     uv_tcp_t tcp;
     uv_write_t write;
     SSL *ssl;
-    struct str tls_in;    /* bytes from the peer that OpenSSL has not read */
-    struct buf pending;   /* bytes after the request under way */
-    struct buf plain;     /* answers, to be encrypted */
-    size_t plain_at;      /* up to here they are */
+    struct str tls_in;          /* bytes from the peer that OpenSSL has not read */
+    struct buf pending;         /* bytes after the request under way */
+    struct buf plain;           /* answers, to be encrypted */
+    size_t plain_at;            /* up to here they are */
     struct buf wire, wire_next; /* with the socket; and what must follow */
-    struct buf cn, org;   /* of the client certificate */
+    struct buf cn, org;         /* of the client certificate */
     bool subject_read, subject_ok;
     char peer[64];
 };
@@ -108,8 +108,8 @@ struct http_server {
     bool listening;
     struct http_conn *conns;
     struct http_line strangers;
-    struct map accounts; /* name -> struct http_account */
-    size_t bodies;       /* bytes counted for all of them */
+    struct map accounts;                /* name -> struct http_account */
+    size_t bodies;                      /* bytes counted for all of them */
     struct http_conn *dirty, *flushing; /* to be flushed this turn; being flushed */
     bool flush_planned;
     bool starved; /* a connection waits to be accepted until there is memory */
@@ -120,7 +120,7 @@ struct http_server {
     void (*stopped)(void *ctx);
     void *stopped_ctx;
     bool freed;
-    size_t handles;     /* not yet closed by libuv */
+    size_t handles; /* not yet closed by libuv */
     struct http_server_stats stats;
     size_t waiting;     /* bytes for all peers, as of each one's last flush */
     struct buf scratch; /* ciphertext of one flush */
@@ -149,7 +149,7 @@ void http_conn_phase(struct http_conn *c, enum http_phase phase);
 void http_conn_refuse(struct http_conn *c, int status, const char *text);
 void http_conn_abort(struct http_conn *c);
 bool http_conn_upgraded(const struct http_conn *c); /* and not yet ended by the user */
-void http_conn_finish(struct http_conn *c); /* close in order once nothing waits */
+void http_conn_finish(struct http_conn *c);         /* close in order once nothing waits */
 size_t http_conn_waiting(const struct http_conn *c);
 size_t http_conn_queued(const struct http_conn *c); /* with the socket and the kernel */
 /* Should it be cut? All connections together wait for more than out_total, this one for more than its part, and its

@@ -62,7 +62,7 @@ static int on_name(llhttp_t *l, const char *at, size_t n) {
         return HPE_USER;
     }
     struct http_field *f = p->fields.n ? &p->fields.v[p->fields.n - 1] : NULL;
-    if (!f || f->value != 0) {
+    if (f == NULL || f->value != 0) {
         if (p->fields.n >= LIMIT_HTTP_HEADERS) {
             return refuse(p, 431, "too many headers");
         }
@@ -122,10 +122,17 @@ static int on_body(llhttp_t *l, const char *at, size_t n) {
 }
 
 static bool forbidden_trailer(struct str name) {
-    static const char *const names[] = {"content-length",    "transfer-encoding", "host",
-                                        "authorization",     "connection",        "content-type",
-                                        "content-encoding",  "trailer",           "te",
-                                        "cookie",            "expect"};
+    static const char *const names[] = {"content-length",
+                                        "transfer-encoding",
+                                        "host",
+                                        "authorization",
+                                        "connection",
+                                        "content-type",
+                                        "content-encoding",
+                                        "trailer",
+                                        "te",
+                                        "cookie",
+                                        "expect"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         if (str_eq_nocase(name, str_of(names[i]))) {
             return true;
@@ -291,7 +298,8 @@ void http_parse_next(struct http_parse *p) {
 
 static enum http_parse_result failed(struct http_parse *p, enum llhttp_errno e) {
     if (p->state != HTTP_FAILED) {
-        bool known = p->llhttp.http_major == 1 && p->llhttp.http_minor == 1; /* the line's end is bad */
+        bool known =
+            p->llhttp.http_major == 1 && p->llhttp.http_minor == 1; /* the line's end is bad */
         bool version = (e == HPE_INVALID_VERSION && !known) || e == HPE_PAUSED_H2_UPGRADE;
         refuse(p, version ? 505 : 400, version ? "HTTP/1.1 only" : "malformed request");
     }

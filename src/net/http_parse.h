@@ -31,7 +31,7 @@ struct http_parse {
     struct buf head; /* the target, then names and values */
     struct buf body;
     struct http_field_vec fields;
-    size_t n_head; /* fields of the head; later ones are trailers */
+    size_t n_head;                /* fields of the head; later ones are trailers */
     size_t target_n, target_from; /* target_from skips "http://host" of an absolute target */
     size_t raw;                   /* bytes seen before the end of the head */
     size_t extra;                 /* bytes of chunk extensions and trailers */

@@ -97,7 +97,7 @@ bool http_secure(const struct http_request *r) {
 
 bool http_client_cert(const struct http_request *r, struct str *ret_cn, struct str *ret_org) {
     struct http_conn *c = r->conn;
-    if (!c->ssl) {
+    if (c->ssl == NULL) {
         return false;
     }
     if (!c->subject_read) {
@@ -249,7 +249,7 @@ static void answered(struct http_request *r) {
     r->state = REQUEST_ANSWERED;
     if (c->phase != PHASE_CLOSED) {
         http_conn_dirty(c);
-    } else if (!c->tcp.data) {
+    } else if (c->tcp.data == NULL) {
         http_conn_free_now(c);
     }
 }

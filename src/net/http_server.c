@@ -59,7 +59,7 @@ static void stopped_soon(struct http_server *s) {
 }
 
 void http_server_conn_gone(struct http_server *s) {
-    if (!s->conns) {
+    if (s->conns == NULL) {
         stopped_soon(s);
     }
 }
@@ -161,7 +161,7 @@ static void sweep(void *ctx) {
 }
 
 void http_server_sweep_start(struct http_server *s) {
-    if (s->starved || !s->conns->next) { /* with more it runs already */
+    if (s->starved || s->conns->next == NULL) { /* with more it runs already */
         s->clock->timer_start(s->sweep, s->sweep_ns);
     }
 }
@@ -253,7 +253,7 @@ int http_server_start(struct loop *l, const struct http_server_options *o, struc
                       struct err *err) {
     struct sockaddr_storage at = {0};
     struct http_server *s = mem_zalloc(sizeof(*s));
-    if (!s) {
+    if (s == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     s->o = *o;
@@ -315,7 +315,7 @@ void http_server_stop(struct http_server *s, int64_t grace_ms, void (*stopped)(v
 }
 
 void http_server_maybe_free(struct http_server *s) {
-    if (s->freed && s->handles == 0 && !s->conns) {
+    if (s->freed && s->handles == 0 && s->conns == NULL) {
         buf_release(&s->scratch);
         map_release(&s->accounts);
         mem_free(s->host);
@@ -324,7 +324,7 @@ void http_server_maybe_free(struct http_server *s) {
 }
 
 void http_server_free(struct http_server *s) {
-    if (!s) {
+    if (s == NULL) {
         return;
     }
     close_listener(s);
@@ -332,7 +332,7 @@ void http_server_free(struct http_server *s) {
         next = c->next;
         if (c->phase != PHASE_CLOSED) {
             http_conn_abort(c);
-        } else if (!c->tcp.data) {
+        } else if (c->tcp.data == NULL) {
             http_conn_free_now(c);
         }
     }

@@ -64,16 +64,18 @@ struct http_server_stats http_server_stats(const struct http_server *s);
 
 /* ---- the request; all views are valid as long as the request ---- */
 struct str http_method(const struct http_request *r);
-struct str http_path(const struct http_request *r); /* raw, before '?': decoding is up to the user, per segment */
+struct str http_path(
+    const struct http_request *r); /* raw, before '?': decoding is up to the user, per segment */
 struct str http_query(const struct http_request *r); /* raw, after '?' */
-struct str http_header(const struct http_request *r, const char *name); /* first, any case; empty when absent */
+struct str http_header(const struct http_request *r,
+                       const char *name); /* first, any case; empty when absent */
 /* The i-th value of a repeated header; false when there are no more. */
 bool http_header_nth(const struct http_request *r, const char *name, size_t i, struct str *ret);
 /* The i-th of all headers, as it was written; false when there are no more. */
 bool http_header_at(const struct http_request *r, size_t i, struct str *ret_name, struct str *ret);
 struct str http_body(const struct http_request *r);
 struct str http_peer(const struct http_request *r); /* "127.0.0.1:50000" */
-bool http_secure(const struct http_request *r); /* it came over TLS */
+bool http_secure(const struct http_request *r);     /* it came over TLS */
 /* Subject of a verified client certificate: false when none. *ret_org: the O values, separated by '\n'. */
 bool http_client_cert(const struct http_request *r, struct str *ret_cn, struct str *ret_org);
 /* An arena of the connection for this request: freed when the request is. LIMIT: 64 MiB. */

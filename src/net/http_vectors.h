@@ -5,6 +5,8 @@
  * have understood of all of them: "METHOD target body|" each. Otherwise the answer to the first bad one has that
  * status, and `seen` holds the good ones before it.
  */
+
+/* clang-format off */
 #ifndef BERTH_NET_HTTP_VECTORS_H
 #define BERTH_NET_HTTP_VECTORS_H
 
@@ -209,5 +211,7 @@ static const struct http_vector http_vectors[] = {
 };
 
 enum { HTTP_VECTORS = sizeof(http_vectors) / sizeof(*http_vectors) };
+
+/* clang-format on */
 
 #endif

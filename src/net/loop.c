@@ -106,7 +106,7 @@ static void on_alarm(uv_timer_t *alarm);
 
 static void arm(struct loop *l) {
     const struct timer *t = heap_peek(&l->timers);
-    if (!t || l->firing) {
+    if (t == NULL || l->firing) {
         return;
     }
     int64_t wait = t->at - loop_mono_ns(&l->clock);
@@ -311,7 +311,7 @@ static int init_handles(struct loop *l) {
 
 struct loop *loop_new(struct err *err) {
     struct loop *l = mem_zalloc(sizeof(*l));
-    if (!l) {
+    if (l == NULL) {
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
     }
@@ -337,7 +337,9 @@ struct loop *loop_new(struct err *err) {
         return NULL;
     }
     watch_wall(l);
-    signal(SIGPIPE, SIG_IGN); /* a peer that went away is an error of the write, not the end of the process */
+    signal(
+        SIGPIPE,
+        SIG_IGN); /* a peer that went away is an error of the write, not the end of the process */
     return l;
 }
 
@@ -348,7 +350,7 @@ static void close_handle(uv_handle_t *h, void *arg) {
 }
 
 void loop_free(struct loop *l) {
-    if (!l) {
+    if (l == NULL) {
         return;
     }
     loop_children_release(&l->children);
@@ -400,7 +402,7 @@ static void on_signal(uv_signal_t *h, int signum) {
 struct loop_signal *loop_signal(struct loop *l, int signum, void (*fn)(void *ctx, int signum),
                                 void *ctx, struct err *err) {
     struct loop_signal *s = mem_zalloc(sizeof(*s));
-    if (!s) {
+    if (s == NULL) {
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
     }
@@ -452,7 +454,7 @@ static void on_poll(uv_poll_t *h, int status, int uv_events) {
 struct loop_fd *loop_fd(struct loop *l, int fd, int events, void (*fn)(void *ctx, int events),
                         void *ctx, struct err *err) {
     struct loop_fd *f = mem_zalloc(sizeof(*f));
-    if (!f) {
+    if (f == NULL) {
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
     }
@@ -466,8 +468,8 @@ struct loop_fd *loop_fd(struct loop *l, int fd, int events, void (*fn)(void *ctx
         return NULL;
     }
     f->uv.data = f;
-    int uv_events = (events & LOOP_READABLE ? UV_READABLE : 0) |
-                    (events & LOOP_WRITABLE ? UV_WRITABLE : 0);
+    int uv_events =
+        (events & LOOP_READABLE ? UV_READABLE : 0) | (events & LOOP_WRITABLE ? UV_WRITABLE : 0);
     uv_poll_start(&f->uv, uv_events, on_poll);
     return f;
 }

@@ -17,7 +17,7 @@ struct loop;
 struct loop *loop_new(struct err *err);
 /* After loop_run returned, when no other thread posts any more: runs what was posted, closes what is left. */
 void loop_free(struct loop *l);
-int loop_run(struct loop *l);   /* until loop_stop */
+int loop_run(struct loop *l); /* until loop_stop */
 void loop_stop(struct loop *l);
 struct clock *loop_clock(struct loop *l); /* the real clock, with timers on this loop */
 
@@ -45,9 +45,9 @@ struct child_options {
     const char *const *argv; /* NULL-terminated */
     const char *const *envp; /* NULL-terminated, or NULL to inherit */
     const char *cwd;         /* or NULL */
-    int fds[8];              /* fds[i] becomes descriptor i in the child; -1: /dev/null (0..2) or absent */
+    int fds[8]; /* fds[i] becomes descriptor i in the child; -1: /dev/null (0..2) or absent */
     size_t n_fds;
-    bool detached;           /* a session of its own, outlives us */
+    bool detached; /* a session of its own, outlives us */
 };
 /* exited(ctx, pid, status, signal) comes once on the loop thread. */
 int loop_spawn(struct loop *l, const struct child_options *o,

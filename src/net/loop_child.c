@@ -184,7 +184,7 @@ int loop_spawn(struct loop *l, const struct child_options *o,
         return r;
     }
     struct loop_child *c = mem_zalloc(sizeof(*c));
-    if (!c) {
+    if (c == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     int e = start(o, &c->pid);
@@ -220,7 +220,7 @@ int loop_child_kill(struct loop_child *c, int signum) {
 }
 
 void loop_child_free(struct loop_child *c) {
-    if (!c) {
+    if (c == NULL) {
         return;
     }
     if (c->prev) { /* still running: it is reaped later, and then freed */

@@ -45,7 +45,7 @@ struct spdy *spdy_new(void) {
     struct spdy *s = mem_zalloc(sizeof(*s));
     struct str d = spdy_dictionary();
 
-    if (!s) {
+    if (s == NULL) {
         return NULL;
     }
     buf_init(&s->part, SPDY_CONTROL_MAX);
@@ -62,7 +62,7 @@ struct spdy *spdy_new(void) {
 }
 
 void spdy_free(struct spdy *s) {
-    if (!s) {
+    if (s == NULL) {
         return;
     }
     if (s->inflates) {

@@ -61,7 +61,7 @@ static int set_policy(SSL_CTX *ctx) {
 
 static int set_client_ca(SSL_CTX *ctx, const char *file, struct err *err) {
     STACK_OF(X509_NAME) *names = SSL_load_client_CA_file(file);
-    if (!names || SSL_CTX_load_verify_file(ctx, file) != 1) {
+    if (names == NULL || SSL_CTX_load_verify_file(ctx, file) != 1) {
         sk_X509_NAME_pop_free(names, X509_NAME_free);
         return tls_err(err, ERR_INVALID, "%s: cannot read client authorities", file);
     }
@@ -73,7 +73,7 @@ static int set_client_ca(SSL_CTX *ctx, const char *file, struct err *err) {
 static SSL_CTX *make_ctx(const char *cert, const char *key, const char *client_ca,
                          struct err *err) {
     SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
-    if (!ctx || !set_policy(ctx)) {
+    if (ctx == NULL || !set_policy(ctx)) {
         tls_err(err, ERR_NOMEM, "making a TLS context");
     } else if (SSL_CTX_use_certificate_chain_file(ctx, cert) != 1) {
         tls_err(err, ERR_INVALID, "%s: cannot read the certificate", cert);
@@ -81,7 +81,7 @@ static SSL_CTX *make_ctx(const char *cert, const char *key, const char *client_c
         tls_err(err, ERR_INVALID, "%s: cannot read the key", key);
     } else if (SSL_CTX_check_private_key(ctx) != 1) {
         tls_err(err, ERR_INVALID, "%s is not the key of %s", key, cert);
-    } else if (!client_ca || set_client_ca(ctx, client_ca, err) == 0) {
+    } else if (client_ca == NULL || set_client_ca(ctx, client_ca, err) == 0) {
         return ctx;
     }
     SSL_CTX_free(ctx);
@@ -91,14 +91,15 @@ static SSL_CTX *make_ctx(const char *cert, const char *key, const char *client_c
 struct tls_server *tls_server_new(const char *cert_file, const char *key_file,
                                   const char *client_ca_file, struct err *err) {
     struct tls_server *t = mem_zalloc(sizeof(*t));
-    if (!t) {
+    if (t == NULL) {
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
     }
     t->cert_file = mem_cstr(str_of(cert_file));
     t->key_file = mem_cstr(str_of(key_file));
     t->client_ca_file = client_ca_file ? mem_cstr(str_of(client_ca_file)) : NULL;
-    if (!t->cert_file || !t->key_file || (client_ca_file && !t->client_ca_file)) {
+    if (t->cert_file == NULL || t->key_file == NULL ||
+        (client_ca_file && t->client_ca_file == NULL)) {
         err_set(err, ERR_NOMEM, "no memory");
         tls_server_free(t);
         return NULL;
@@ -113,7 +114,7 @@ struct tls_server *tls_server_new(const char *cert_file, const char *key_file,
 int tls_server_reload(struct tls_server *t, struct err *err) {
     struct err e = {0};
     SSL_CTX *ctx = make_ctx(t->cert_file, t->key_file, t->client_ca_file, &e);
-    if (!ctx) {
+    if (ctx == NULL) {
         return err_set(err, e.code, "%s", e.text);
     }
     SSL_CTX_free(t->ctx); /* connections keep theirs alive */
@@ -152,7 +153,7 @@ static bool use_key(SSL_CTX *ctx, struct str pem) {
 int tls_server_set_pem(struct tls_server *t, struct str cert, struct str key, struct err *err) {
     SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
     int r = 0;
-    if (!ctx || !set_policy(ctx)) {
+    if (ctx == NULL || !set_policy(ctx)) {
         r = tls_err(err, ERR_NOMEM, "making a TLS context");
     } else if (!use_chain(ctx, cert)) {
         r = tls_err(err, ERR_INVALID, "cannot read the certificate");
@@ -172,7 +173,7 @@ int tls_server_set_pem(struct tls_server *t, struct str cert, struct str key, st
 
 struct tls_server *tls_server_new_pem(struct str cert, struct str key, struct err *err) {
     struct tls_server *t = mem_zalloc(sizeof(*t));
-    if (!t) {
+    if (t == NULL) {
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
     }
@@ -218,7 +219,7 @@ static bool add_value(struct buf *out, const X509_NAME_ENTRY *entry) {
 
 bool tls_peer_subject(SSL *ssl, struct buf *ret_cn, struct buf *ret_org) {
     X509 *x = SSL_get0_peer_certificate(ssl);
-    if (!x || SSL_get_verify_result(ssl) != X509_V_OK) {
+    if (x == NULL || SSL_get_verify_result(ssl) != X509_V_OK) {
         return false;
     }
     const X509_NAME *name = X509_get_subject_name(x);
@@ -249,12 +250,13 @@ bool tls_peer_subject(SSL *ssl, struct buf *ret_cn, struct buf *ret_org) {
 static EVP_PKEY *read_key(const char *file, struct err *err) {
     FILE *f = fopen(file, "re");
     EVP_PKEY *key = f ? PEM_read_PrivateKey(f, NULL, NULL, NULL) : NULL;
-    if (!f) {
+    if (f == NULL) {
         err_set(err, ERR_IO, "%s: cannot open the key", file);
     } else {
         fclose(f);
     }
-    if (f && (!key || EVP_PKEY_get_base_id(key) != EVP_PKEY_EC || EVP_PKEY_get_bits(key) != 256)) {
+    if (f && (key == NULL || EVP_PKEY_get_base_id(key) != EVP_PKEY_EC ||
+              EVP_PKEY_get_bits(key) != 256)) {
         tls_err(err, ERR_INVALID, "%s is not a P-256 key", file);
         EVP_PKEY_free(key);
         key = NULL;
@@ -273,7 +275,7 @@ static bool der_to_raw(const unsigned char *der, size_t n, unsigned char sig[64]
 
 int tls_sign_es256(const char *key_file, struct str data, unsigned char sig[64], struct err *err) {
     EVP_PKEY *key = read_key(key_file, err);
-    if (!key) {
+    if (key == NULL) {
         return err ? err->code : ERR_INVALID;
     }
     unsigned char der[128], raw[64];
@@ -309,7 +311,7 @@ static unsigned char *raw_to_der(const unsigned char sig[64], int *ret_n) {
 int tls_verify_es256(const char *key_file, struct str data, const unsigned char sig[64],
                      struct err *err) {
     EVP_PKEY *key = read_key(key_file, err);
-    if (!key) {
+    if (key == NULL) {
         return err ? err->code : ERR_INVALID;
     }
     int n = 0;
@@ -324,7 +326,8 @@ int tls_verify_es256(const char *key_file, struct str data, const unsigned char 
     return ok ? 0 : err_set(err, ERR_UNAUTHORIZED, "the signature does not match");
 }
 
-static EVP_MD *sha256; /* looked up once: SHA256() does so each time, which costs more than a short text */
+static EVP_MD
+    *sha256; /* looked up once: SHA256() does so each time, which costs more than a short text */
 static pthread_once_t sha256_once = PTHREAD_ONCE_INIT;
 
 static void sha256_fetch(void) {
@@ -333,7 +336,7 @@ static void sha256_fetch(void) {
 
 void tls_sha256(struct str data, unsigned char out[32]) {
     (void)pthread_once(&sha256_once, sha256_fetch);
-    if (!sha256 || EVP_Digest(data.p, data.n, out, NULL, sha256, NULL) != 1) {
+    if (sha256 == NULL || EVP_Digest(data.p, data.n, out, NULL, sha256, NULL) != 1) {
         SHA256((const unsigned char *)data.p, data.n, out);
     }
 }

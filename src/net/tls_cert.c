@@ -41,7 +41,7 @@ static int write_bio(const char *path, BIO *bio, mode_t mode, struct err *err) {
     buf_f(&tmp, "%s.new", path);
     _cleanup_free_ char *name = mem_cstr(buf_view(&tmp));
     buf_release(&tmp);
-    if (!name) {
+    if (name == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     unlink(name); /* of a crash in the middle */
@@ -68,7 +68,7 @@ static int write_pair(const char *cert_path, const char *key_path, const struct 
                       X509 *issuer, struct err *err) {
     BIO *key = BIO_new(BIO_s_secmem()), *cert = BIO_new(BIO_s_mem());
     int r;
-    if (!key || !cert ||
+    if (key == NULL || cert == NULL ||
         PEM_write_bio_PKCS8PrivateKey(key, p->key, NULL, NULL, 0, NULL, NULL) != 1 ||
         PEM_write_bio_X509(cert, p->cert) != 1 ||
         (issuer && PEM_write_bio_X509(cert, issuer) != 1)) {
@@ -95,7 +95,7 @@ static bool read_pair(const char *cert_path, const char *key_path, struct cert_p
         p.key = PEM_read_PrivateKey(f, NULL, NULL, NULL);
         fclose(f);
     }
-    if (!p.cert || !p.key || X509_check_private_key(p.cert, p.key) != 1) {
+    if (p.cert == NULL || p.key == NULL || X509_check_private_key(p.cert, p.key) != 1) {
         pair_release(&p);
         return false;
     }
@@ -178,7 +178,7 @@ static bool lasts(const X509 *x, int days) {
 int tls_make_ca(const char *dir, const char *common_name, struct err *err) {
     _cleanup_free_ char *cert = path_of(dir, "ca", ".crt");
     _cleanup_free_ char *key = path_of(dir, "ca", ".key");
-    if (!cert || !key) {
+    if (cert == NULL || key == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     struct cert_pair p = {0};
@@ -285,7 +285,7 @@ int tls_make_cert(const char *dir, const char *name, const struct tls_name *n, i
     _cleanup_free_ char *ca_key = path_of(dir, "ca", ".key");
     _cleanup_free_ char *cert = path_of(dir, name, ".crt");
     _cleanup_free_ char *key = path_of(dir, name, ".key");
-    if (!ca_cert || !ca_key || !cert || !key) {
+    if (ca_cert == NULL || ca_key == NULL || cert == NULL || key == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     struct cert_pair ca = {0};
@@ -307,7 +307,8 @@ static int encode_pair(const struct cert_pair *p, X509 *issuer, struct buf *cert
                        struct err *err) {
     BIO *k = BIO_new(BIO_s_secmem()), *c = BIO_new(BIO_s_mem());
     int r = 0;
-    if (!k || !c || PEM_write_bio_PKCS8PrivateKey(k, p->key, NULL, NULL, 0, NULL, NULL) != 1 ||
+    if (k == NULL || c == NULL ||
+        PEM_write_bio_PKCS8PrivateKey(k, p->key, NULL, NULL, 0, NULL, NULL) != 1 ||
         PEM_write_bio_X509(c, p->cert) != 1 || (issuer && PEM_write_bio_X509(c, issuer) != 1)) {
         r = tls_err(err, ERR_NOMEM, "encoding a certificate");
     } else {
@@ -359,7 +360,7 @@ int tls_pem_cert(struct str ca_cert, struct str ca_key, const struct tls_name *n
     struct buf alt;
     int r = 0;
     buf_init(&alt, ALT_MAX);
-    if (!ca.cert || !ca.key || X509_check_private_key(ca.cert, ca.key) != 1) {
+    if (ca.cert == NULL || ca.key == NULL || X509_check_private_key(ca.cert, ca.key) != 1) {
         r = tls_err(err, ERR_INVALID, "not an authority and its key");
     } else if (!alt_text(n, &alt)) {
         r = err_set(err, ERR_INVALID, "malformed server name");

@@ -28,7 +28,7 @@ int tls_pipe(int fd, const char *name, struct str request, int out, size_t most,
     SSL *ssl = ctx ? SSL_new(ctx) : NULL;
     int code = 0;
 
-    if (!ssl || SSL_set_fd(ssl, fd) != 1 ||
+    if (ssl == NULL || SSL_set_fd(ssl, fd) != 1 ||
         (!is_address(name) && SSL_set_tlsext_host_name(ssl, name) != 1)) {
         code = err_set(err, ERR_NOMEM, "no memory for TLS");
     } else if (SSL_connect(ssl) != 1) {

@@ -212,9 +212,14 @@ static void request(const char *method, const char *where, struct str body) {
     buf_reset(&b.url);
     buf_reset(&b.got);
     buf_f(&b.url, "https://127.0.0.1:%u%s", http_server_port(b.server), where);
-    struct http_call_options o = {.method = method, .url = buf_view(&b.url), .headers = &header,
-                                  .n_headers = 1, .body = body, .timeout_ms = 20000,
-                                  .data = b.want_stream ? on_data : NULL, .done = on_done};
+    struct http_call_options o = {.method = method,
+                                  .url = buf_view(&b.url),
+                                  .headers = &header,
+                                  .n_headers = 1,
+                                  .body = body,
+                                  .timeout_ms = 20000,
+                                  .data = b.want_stream ? on_data : NULL,
+                                  .done = on_done};
     assert_ok(http_client_send(b.client, &o, NULL, &err), &err);
     loop_run(b.loop);
 }
@@ -248,7 +253,7 @@ static void test_round_trips(void **state) {
     assert_int_equal(b.status, 429);
     assert_int_equal(b.retry_after, 7);
     request("GET", "/moved", STR(""));
-    assert_int_equal(b.status, 302); /* not followed */
+    assert_int_equal(b.status, 302);                                    /* not followed */
     assert_int_equal(http_server_stats(b.server).connections_total, 1); /* one connection for all */
     b.want_stream = true;
     request("GET", "/x", STR(""));
@@ -400,9 +405,10 @@ static void test_handshakes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup_dir, teardown_dir)
-        TEST(test_files),         TEST(test_signatures),
-        TEST(test_round_trips),   TEST(test_client_certificates),
-        TEST(test_big_answer),    TEST(test_cancel_and_timeout), TEST(test_handshakes),
+        TEST(test_files),       TEST(test_signatures),
+        TEST(test_round_trips), TEST(test_client_certificates),
+        TEST(test_big_answer),  TEST(test_cancel_and_timeout),
+        TEST(test_handshakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,7 +89,7 @@ void node_watch_pods(struct node *n) {
     err_set(&err, ERR_NOMEM, "no memory");
     n->reflector = n->feed ? reflector_start(n->kube, n->mirror, &o, &err) : NULL;
     arena_release(&a);
-    if (!n->reflector || volume_keeper_watch(n->volumes, &err)) {
+    if (n->reflector == NULL || volume_keeper_watch(n->volumes, &err)) {
         node_fail(n, &err);
     }
 }
@@ -130,7 +130,7 @@ static void on_gpus_read(void *ctx, const struct err *err) {
         node_fail(n, err);
         return;
     }
-    if (!err) {
+    if (err == NULL) {
         pods_set_gpus(n->pods, n->gpus);
     }
     node_register(n);
@@ -169,7 +169,7 @@ static int sim_environment(struct node *n, const char *spec, struct err *err) {
         count++;
     }
     n->sim_env = mem_array(count + 3, sizeof(char *));
-    if (!n->sim_env) {
+    if (n->sim_env == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     for (size_t i = 0; i < count; i++) {
@@ -203,7 +203,7 @@ static int start_gpus(struct node *n, struct err *err) {
                            n->o.gpus);
         }
         code = sim_environment(n, spec.p, err);
-        if (code == 0 && !library) {
+        if (code == 0 && library == NULL) {
             code = find_stub(n->stub, n->program, err);
             library = n->stub;
         }
@@ -228,7 +228,7 @@ static int start_gpus(struct node *n, struct err *err) {
                                    .note = on_gpu_note,
                                    .ctx = n};
     n->gpus = n->nvml ? gpus_new(&g, err) : NULL;
-    if (!n->gpus) {
+    if (n->gpus == NULL) {
         return ERR_NOMEM;
     }
     gpus_start(n->gpus, node_pod_alive, on_gpus_read, n);
@@ -290,17 +290,17 @@ static void on_network(void *ctx, const struct err *err) {
 
 static int start_network(struct node *n, struct err *err) {
     struct str want = str_of(n->o.pod_network ? n->o.pod_network : "auto");
-    const struct network_options o = {
-        .loop = n->loop,
-        .log = n->log,
-        .program = n->program,
-        .data_dir = n->data_dir,
-        .pods = n->o.pod_range ? n->o.pod_range : NODE_POD_RANGE,
-        .services = n->o.service_range ? n->o.service_range : NODE_SERVICE_RANGE,
-        .uplink = n->o.uplink ? n->o.uplink : "auto",
-        .ready = on_network,
-        .attaching = on_attaching,
-        .ctx = n};
+    const struct network_options o = {.loop = n->loop,
+                                      .log = n->log,
+                                      .program = n->program,
+                                      .data_dir = n->data_dir,
+                                      .pods = n->o.pod_range ? n->o.pod_range : NODE_POD_RANGE,
+                                      .services = n->o.service_range ? n->o.service_range
+                                                                     : NODE_SERVICE_RANGE,
+                                      .uplink = n->o.uplink ? n->o.uplink : "auto",
+                                      .ready = on_network,
+                                      .attaching = on_attaching,
+                                      .ctx = n};
     uint32_t base;
     int bits;
 
@@ -357,7 +357,7 @@ static void fetch(void *ctx, enum pod_source kind, struct str ns, struct str nam
     struct kube_call *call;
     char path[PATH_LEN];
 
-    if (!f) {
+    if (f == NULL) {
         return; /* asked again when the pod is tried again */
     }
     *f = (struct fetch_call){done, done_ctx};
@@ -421,7 +421,7 @@ static int lock_folder(struct node *n, struct err *err) {
     char path[PATH_LEN], real[PATH_MAX]; /* realpath wants PATH_MAX */
     int code = dir_make(n->o.data_dir, 0711, err);
 
-    if (code == 0 && !realpath(n->o.data_dir, real)) {
+    if (code == 0 && realpath(n->o.data_dir, real) == NULL) {
         code = err_sys(err, errno, "%s", n->o.data_dir);
     }
     if (code || !str_copy(str_of(real), n->data_dir, sizeof(n->data_dir)) ||
@@ -582,7 +582,7 @@ static int start_pods(struct node *n, struct err *err) {
 int node_start(const struct node_options *o, struct node **ret, struct err *err) {
     struct node *n = mem_zalloc(sizeof(*n));
 
-    if (!n) {
+    if (n == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     n->o = *o;
@@ -636,7 +636,7 @@ void node_stop(struct node *n, void (*stopped)(void *ctx), void *ctx) {
 }
 
 void node_free(struct node *n) {
-    if (!n) {
+    if (n == NULL) {
         return;
     }
     reflector_free(n->reflector);
@@ -695,19 +695,19 @@ int node_main(const struct node_options *options) {
     struct loop_signal *term = NULL, *intr = NULL;
     struct err err = {0};
 
-    if (!p.loop && !(p.loop = loop_new(&err))) {
+    if (p.loop == NULL && (p.loop = loop_new(&err)) == NULL) {
         log_error(o.log, "%s", err.text);
         return 1;
     }
     o.loop = p.loop;
-    if (!o.failed) {
+    if (o.failed == NULL) {
         o.failed = on_failed;
         o.ctx = o.ready ? o.ctx : &p;
     }
     signal(SIGPIPE, SIG_IGN);
     term = loop_signal(p.loop, SIGTERM, on_signal, &p, &err);
     intr = term ? loop_signal(p.loop, SIGINT, on_signal, &p, &err) : NULL;
-    if (!intr || node_start(&o, &p.node, &err)) {
+    if (intr == NULL || node_start(&o, &p.node, &err)) {
         log_error(o.log, "node: %s", err.text);
         p.status = 1;
     } else {
@@ -716,7 +716,7 @@ int node_main(const struct node_options *options) {
     loop_signal_free(term);
     loop_signal_free(intr);
     node_free(p.node);
-    if (!options->loop) {
+    if (options->loop == NULL) {
         loop_free(p.loop);
     }
     return p.status;

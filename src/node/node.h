@@ -46,8 +46,8 @@ struct node_options {
     bool
         require_isolation; /* refuses to start where something is missing that keeps pods apart, and pods whose limits
                                   do not hold */
-    bool manage_mig;           /* the MIG mode of real GPUs may be changed */
-    const char *nvml_path;     /* of libnvidia-ml.so.1; NULL: found */
+    bool manage_mig;       /* the MIG mode of real GPUs may be changed */
+    const char *nvml_path; /* of libnvidia-ml.so.1; NULL: found */
     /* Ranges of the addresses of pods and of Services; NULL: 10.42.0.0/16 and 10.43.0.0/16. */
     const char *pod_range, *service_range;
     /* Networks of pods: "auto" (their own where this machine can make them), "own" (or do not start), "host"; the way

@@ -77,7 +77,7 @@ static int list(const char *data_dir, struct victim_vec *v, struct err *err) {
         return ERR_TOO_LARGE;
     }
     DIR *d = opendir(path);
-    if (!d) {
+    if (d == NULL) {
         return errno == ENOENT ? 0 : err_sys(err, errno, "%s", path);
     }
     while ((e = readdir(d))) {
@@ -147,7 +147,8 @@ int node_kill_all(const char *data_dir, int64_t grace_ms, int *ret_killed, struc
             end_strays(&v.v[i], mode);
         }
     }
-    wait_for_all(data_dir, &v, grace_ms / 1000, AFTER_KILL_MS); /* what was killed lets go of its lock */
+    wait_for_all(data_dir, &v, grace_ms / 1000,
+                 AFTER_KILL_MS); /* what was killed lets go of its lock */
     if (ret_killed) {
         *ret_killed = (int)v.n;
     }

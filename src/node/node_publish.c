@@ -144,9 +144,9 @@ static void write_resources(struct node *n, struct buf *b) {
 
 static void write_network(struct node *n, const char *stamp, struct buf *b) {
     bool own = n->network && !n->no_network;
-    const char *why = n->no_network         ? n->network_why
-                      : !n->network         ? "pods use the machine's network, as was asked for"
-                      : n->network_due      ? "the router of the pods' network is being started"
+    const char *why = n->no_network        ? n->network_why
+                      : n->network == NULL ? "pods use the machine's network, as was asked for"
+                      : n->network_due     ? "the router of the pods' network is being started"
                       : network_uplink(n->network)
                           ? "pods have addresses of their own, and a way out (pasta)"
                           : "pods have addresses of their own, and no way out (pasta, of package "

@@ -24,27 +24,28 @@ enum { ADMISSION_WARNINGS = 8 };
 struct admission_ask {
     enum admission_op op;
     const struct kind *kind;
-    struct str version;        /* of obj and old */
-    struct str subresource;    /* "", "status", "scale" */
-    struct str ns, name;       /* name may be empty on create (generateName) */
-    struct str user;           /* who asks */
+    struct str version;     /* of obj and old */
+    struct str subresource; /* "", "status", "scale" */
+    struct str ns, name;    /* name may be empty on create (generateName) */
+    struct str user;        /* who asks */
     const struct str *groups;
     size_t n_groups;
-    yyjson_mut_doc *doc;       /* obj's document */
-    yyjson_mut_val *obj;       /* what is to be stored; NULL on delete */
-    yyjson_val *old;           /* what is stored; NULL on create */
-    struct arena *arena;       /* for texts */
-    bool internal;             /* asked for one of our own controllers */
-    bool dry;                  /* nothing will be stored */
+    yyjson_mut_doc *doc; /* obj's document */
+    yyjson_mut_val *obj; /* what is to be stored; NULL on delete */
+    yyjson_val *old;     /* what is stored; NULL on create */
+    struct arena *arena; /* for texts */
+    bool internal;       /* asked for one of our own controllers */
+    bool dry;            /* nothing will be stored */
     /* May the asker do this as well? ns empty: in the whole cluster. NULL: it cannot be asked here. */
     bool (*may)(const struct admission_ask *q, const char *verb, const char *group,
                 const char *resource, const char *subresource, struct str ns);
     void *may_ctx;
 
     /* Filled by the answer. */
-    struct causes causes;      /* validate: each broken rule, with its field */
-    struct str denied;         /* validate: a reason, where no field is to blame; empty: not denied */
-    struct str conflict;       /* validate: what is in the way (409, the causes beside it); empty: nothing */
+    struct causes causes; /* validate: each broken rule, with its field */
+    struct str denied;    /* validate: a reason, where no field is to blame; empty: not denied */
+    struct str
+        conflict; /* validate: what is in the way (409, the causes beside it); empty: nothing */
     struct str warnings[ADMISSION_WARNINGS];
     size_t n_warnings;
 };

@@ -11,8 +11,9 @@
 
 /* What the Secret holds, as PEM. */
 struct cert_set {
-    struct str bundle; /* ca.crt: the authorities that clients trust, the newest first; one or two */
-    struct str ca_key; /* ca.key: of the newest */
+    struct str
+        bundle; /* ca.crt: the authorities that clients trust, the newest first; one or two */
+    struct str ca_key;    /* ca.key: of the newest */
     struct str cert, key; /* tls.crt, tls.key: of the server */
 };
 

@@ -25,12 +25,12 @@ struct virtual_param {
 
 /* What is asked; it and all it points to stay valid until `done` was called or `cancel` returned. */
 struct virtual_ask {
-    const char *verb;             /* "get", "list", "create" */
-    const struct kind *kind;      /* of the resource in the path */
-    struct str version;           /* of the path: "v1beta2" */
-    struct str subresource;       /* "pendingworkloads", or empty */
-    struct str ns, name;          /* empty where there is none */
-    struct str body;              /* create: JSON of the object, storage version */
+    const char *verb;        /* "get", "list", "create" */
+    const struct kind *kind; /* of the resource in the path */
+    struct str version;      /* of the path: "v1beta2" */
+    struct str subresource;  /* "pendingworkloads", or empty */
+    struct str ns, name;     /* empty where there is none */
+    struct str body;         /* create: JSON of the object, storage version */
     const struct virtual_param *query;
     size_t n_query;
     /* Berth's own admission alone says it, no request: what fits is kept for the object of this name for a moment. */
@@ -54,14 +54,16 @@ struct virtual_source {
      * until then. Otherwise an error, and done does not come: ERR_NOT_FOUND, ERR_TOO_MANY, ERR_INVALID, ... */
     int (*ask)(struct virtual_source *s, const struct virtual_ask *q, virtual_done *done, void *ctx,
                struct virtual_call **ret, struct err *err);
-    void (*cancel)(struct virtual_source *s, struct virtual_call *c); /* done does not come any more */
-    struct virtual_source *next; /* the registry's */
+    void (*cancel)(struct virtual_source *s,
+                   struct virtual_call *c); /* done does not come any more */
+    struct virtual_source *next;            /* the registry's */
 };
 
 struct virtual_registry *virtual_new(void); /* NULL: out of memory */
 void virtual_free(struct virtual_registry *r);
 void virtual_add(struct virtual_registry *r, struct virtual_source *s);
-void virtual_remove(struct virtual_registry *r, struct virtual_source *s); /* no-op when it is not there */
+void virtual_remove(struct virtual_registry *r,
+                    struct virtual_source *s); /* no-op when it is not there */
 struct virtual_source *virtual_find(const struct virtual_registry *r, struct str group,
                                     struct str resource, struct str subresource);
 /* The first value of a parameter, or empty. */

@@ -54,7 +54,7 @@ static int peer_ask(void *ctx, virtual_done *done, void *done_ctx, struct err *e
         p->done_ctx = done_ctx;
         return 0;
     }
-    if (!world.now) {
+    if (world.now == NULL) {
         return err_set(err, world.code, "no");
     }
     tell(done, done_ctx);

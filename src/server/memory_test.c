@@ -133,7 +133,8 @@ static void hear(int fd, struct answer *a) {
     const char *head = strstr(a->text, "\r\n\r\n");
     a->body = head ? head + 4 : a->text + n;
     const char *length = strcasestr(a->text, "content-length: ");
-    if (n && (!head || !length || strtoul(length + 16, NULL, 10) != strlen(a->body))) {
+    if (n &&
+        (head == NULL || length == NULL || strtoul(length + 16, NULL, 10) != strlen(a->body))) {
         fail_msg("half an answer: %s", a->text);
     }
 }
@@ -144,7 +145,7 @@ static char *plain(const char *text) {
     char *out = mem_alloc(strlen(text) + 1), *p = out;
     assert_non_null(out);
     for (; *text; text++) {
-        if (!strchr("0123456789abcdef-\"", *text)) {
+        if (strchr("0123456789abcdef-\"", *text) == NULL) {
             *p++ = *text;
         }
     }
@@ -305,7 +306,7 @@ static void check_status(struct world *w) {
 
 /* Reads the stream until `until` was seen; false when it ended before. */
 static bool stream_until(int fd, struct answer *a, size_t *n, const char *until) {
-    while (!strstr(a->text, until)) {
+    while (strstr(a->text, until) == NULL) {
         ssize_t got = recv(fd, a->text + *n, sizeof(a->text) - 1 - *n, 0);
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             fail_msg("the stream goes on without %s:\n%s", until, a->text);
@@ -332,7 +333,7 @@ static void check_watch(struct world *w, const char *path, const char *accept) {
         size_t n = 0;
         a.text[0] = 0;
         bool whole = stream_until(fd, &a, &n, "initial-events-end");
-        int early = whole && !strstr(a.text, "\"type\":\"ADDED\"");
+        int early = whole && strstr(a.text, "\"type\":\"ADDED\"") == NULL;
         request(w, &b, "DELETE", MAPS "/c", "");
         bool deleted = b.status == 200;
         if (whole && deleted) {
@@ -379,7 +380,7 @@ static void check_computed(struct world *w, const char *accept) {
         close(fd);
         bool refused = strstr(a.text, " 500 ") || strstr(a.text, " 503 ") || !a.text[0];
         bool ended = strstr(a.text, " 200 ") && strstr(a.text, "\r\n0\r\n");
-        if (whole ? !strstr(a.text, "\"type\":\"ADDED\"") : !hit || !(refused || ended)) {
+        if (whole ? strstr(a.text, "\"type\":\"ADDED\"") == NULL : !hit || !(refused || ended)) {
             print_error("a computed watch, allocation %lu: %s\n", (unsigned long)nth, a.text);
             w->wrong++;
         }

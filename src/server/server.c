@@ -1,6 +1,6 @@
 /* server: life cycle, and the answers that all handlers share. */
-#include "server/write/admit.h"
 #include "server/server.h"
+#include "server/write/admit.h"
 
 #include "base/mem.h"
 #include "server/kit/handlers.h"

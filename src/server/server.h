@@ -20,15 +20,15 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/offload.h"
-#include "port/admission.h"
-#include "port/log_source.h"
-#include "port/pod_sessions.h"
 #include "mirror/mirror.h"
-#include "port/virtual.h"
 #include "mirror/writer.h"
 #include "net/http_server.h"
 #include "net/loop.h"
 #include "net/tls.h"
+#include "port/admission.h"
+#include "port/log_source.h"
+#include "port/pod_sessions.h"
+#include "port/virtual.h"
 #include "wire/prometheus.h"
 
 struct server;
@@ -49,17 +49,18 @@ struct server_options {
     int service_bits;
     struct loop *loop;
     struct mirror *mirror;
-    struct guard *guard;     /* server/kit/guard.h; NULL: everything is allowed (tests) */
-    struct log_source *logs; /* NULL: pod logs answer 501 */
+    struct guard *guard;           /* server/kit/guard.h; NULL: everything is allowed (tests) */
+    struct log_source *logs;       /* NULL: pod logs answer 501 */
     struct pod_sessions *sessions; /* NULL: exec, attach and portforward answer 503 */
-    struct admission *admission; /* asked before anything is stored; NULL: nobody has a say */
-    const struct virtual_registry *virtuals; /* who answers for computed kinds; NULL: nobody (503) */
+    struct admission *admission;   /* asked before anything is stored; NULL: nobody has a say */
+    const struct virtual_registry
+        *virtuals;           /* who answers for computed kinds; NULL: nobody (503) */
     struct offload *offload; /* reads long YAML bodies; NULL: on the loop. It outlives the server */
     struct log *log;         /* NULL: silent; only what an operator must know */
     struct tls_server *tls;  /* NULL: plain HTTP */
     struct str host;
-    uint16_t port;  /* 0: any free one */
-    bool allow_any; /* listen on other than loopback */
+    uint16_t port;        /* 0: any free one */
+    bool allow_any;       /* listen on other than loopback */
     struct prom *metrics; /* for /metrics, after the server's own; may be NULL */
     /* false and a word why: /readyz fails. May be NULL. */
     bool (*ready)(void *ctx, struct str *ret_why);

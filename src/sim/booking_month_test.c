@@ -171,7 +171,7 @@ static bool look(void *ctx, const struct object *o) {
     int64_t start = time_of(root, "status.start");
     const struct ledger_work *lw = NULL;
     struct ledger *l = sim_ledger(w.s);
-    for (size_t i = 0; i < l->in_order.n && !lw; i++) {
+    for (size_t i = 0; i < l->in_order.n && lw == NULL; i++) {
         lw = str_eq(l->in_order.v[i]->name, str_of(name)) ? l->in_order.v[i] : NULL;
     }
     int64_t got = lw && lw->first_started >= 0 ? EPOCH + lw->first_started / NS_PER_SEC : 0;

@@ -33,7 +33,7 @@ void ledger_no_memory(struct ledger *l) {
 
 static struct ledger_group *class_of(struct ledger *l, struct str name) {
     struct ledger_group *g = map_get(&l->classes, name);
-    if (!g && (g = ARENA_NEW(&l->arena, struct ledger_group))) {
+    if (g == NULL && (g = ARENA_NEW(&l->arena, struct ledger_group))) {
         g->name = arena_str(&l->arena, name);
         if (map_put(&l->classes, g->name, g, NULL) != 0) {
             g = NULL;
@@ -115,7 +115,7 @@ static void judge(struct ledger *l, const struct ledger_work *w, unsigned pair) 
 
 /* fresh: it reserves anew, and has to fit; what is held already may be beyond a quota that was edited. */
 static void move(struct ledger *l, struct ledger_work *w, int64_t sign, bool fresh) {
-    if (!w->queue || !w->queue->tree) {
+    if (w->queue == NULL || w->queue->tree == NULL) {
         return;
     }
     for (size_t i = 0; i < w->n_amounts; i++) {
@@ -175,14 +175,14 @@ static void take(struct ledger *l, struct ledger_work *w, const struct seen *s) 
     }
     w->n_amounts = 0;
     w->amounts = ARENA_ARRAY(&l->arena, struct ledger_amount, most + 1);
-    if (!w->amounts) {
+    if (w->amounts == NULL) {
         ledger_no_memory(l);
         return;
     }
     yyjson_arr_foreach(sets, i, n, set) {
         yyjson_val *flavors = json_get(set, STR("flavors")),
                    *usage = json_get(set, STR("resourceUsage"));
-        if (!flavors) {
+        if (flavors == NULL) {
             continue;
         }
         yyjson_obj_foreach(flavors, k, m, key, flavor) {
@@ -228,7 +228,7 @@ static struct ledger_queue *queue_of(struct ledger *l, const struct object *o, y
     const struct object *local =
         mirror_get(l->o.mirror, l->locals, o->ns, json_str_at(root, "spec.queueName"));
     yyjson_doc *d;
-    if (!local || object_tree(local, &l->scratch, &d, NULL) != 0) {
+    if (local == NULL || object_tree(local, &l->scratch, &d, NULL) != 0) {
         return NULL;
     }
     return ledger_queue_of(l, json_str_at(yyjson_doc_get_root(d), "spec.clusterQueue"));
@@ -240,7 +240,7 @@ static struct ledger_work *add(struct ledger *l, const struct object *o, yyjson_
     if (str_empty(class)) {
         class = json_str_at(root, "spec.priorityClassRef.name");
     }
-    if (!w) {
+    if (w == NULL) {
         ledger_no_memory(l);
         return NULL;
     }
@@ -357,7 +357,7 @@ static void look(struct ledger *l, const struct object *o, yyjson_val *root) {
     struct seen s;
     struct ledger_work *w = map_get(&l->works, o->uid);
     w = w ? w : add(l, o, root);
-    if (!w) {
+    if (w == NULL) {
         return;
     }
     see(root, &s);
@@ -437,7 +437,7 @@ int ledger_init(struct ledger *l, const struct ledger_options *o, struct err *er
     l->feeds[0] = mirror_feed(m, l->workloads, on_workload, l);
     l->feeds[1] = mirror_feed(m, l->queues_kind, ledger_on_quota, l);
     l->feeds[2] = mirror_feed(m, l->cohorts, ledger_on_quota, l);
-    if (!l->feeds[0] || !l->feeds[1] || !l->feeds[2]) {
+    if (l->feeds[0] == NULL || l->feeds[1] == NULL || l->feeds[2] == NULL) {
         ledger_release(l);
         return err_set(err, ERR_NOMEM, "out of memory");
     }

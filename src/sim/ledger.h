@@ -48,8 +48,8 @@ struct ledger_tree { /* queues that can lend to one another */
     struct str name; /* of the root cohort; of the queue when it has none */
     int64_t nominal[LEDGER_PAIRS], most[LEDGER_PAIRS]; /* most: over all time */
     int64_t used[LEDGER_PAIRS];                        /* by all its queues */
-    double work[LEDGER_PAIRS]; /* ledger_floor's */
-    bool cohort;               /* it has a cohort: more than one queue may be in it */
+    double work[LEDGER_PAIRS];                         /* ledger_floor's */
+    bool cohort; /* it has a cohort: more than one queue may be in it */
     /* Jain's index over the shares of the queues that have something to run */
     int64_t n;
     double sum, squares, area, time_s;
@@ -120,7 +120,8 @@ struct ledger {
     int64_t edited_ns, open, changed_ns, last_end;
     uint64_t edits;                    /* of quota, after the first Workload came */
     void **by_name, **classes_by_name; /* report's */
-    struct err err; /* the first rule that was broken; or out of memory, or of pairs: no sum is right then */
+    struct err
+        err; /* the first rule that was broken; or out of memory, or of pairs: no sum is right then */
 };
 
 /* Subscribes; changes before are not seen. ERR_NOMEM; a failed ledger is released all the same. */

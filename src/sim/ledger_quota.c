@@ -133,7 +133,7 @@ struct ledger_queue *ledger_queue_of(struct ledger *l, struct str name) {
             q->use[i].since = ledger_now(l);
         }
     }
-    if (!q || arena_ok(&l->arena) != 0 || map_put(&l->queues, q->group.name, q, NULL) != 0) {
+    if (q == NULL || arena_ok(&l->arena) != 0 || map_put(&l->queues, q->group.name, q, NULL) != 0) {
         ledger_no_memory(l);
         return NULL;
     }
@@ -143,12 +143,12 @@ struct ledger_queue *ledger_queue_of(struct ledger *l, struct str name) {
 
 static struct ledger_tree *tree_of(struct ledger *l, struct str name) {
     struct ledger_tree *t = map_get(&l->trees, name);
-    if (!t && (t = ARENA_NEW(&l->arena, struct ledger_tree))) {
+    if (t == NULL && (t = ARENA_NEW(&l->arena, struct ledger_tree))) {
         t->name = arena_str(&l->arena, name);
         t->since = ledger_now(l);
         t = map_put(&l->trees, t->name, t, NULL) == 0 ? t : NULL;
     }
-    if (!t) {
+    if (t == NULL) {
         ledger_no_memory(l);
     }
     return t;
@@ -157,7 +157,7 @@ static struct ledger_tree *tree_of(struct ledger *l, struct str name) {
 static void *decode(struct ledger *l, const struct object *o, const struct schema *s) {
     yyjson_doc *d;
     void *view = arena_zalloc(&l->scratch, s->size);
-    if (!view || object_tree(o, &l->scratch, &d, NULL) != 0 ||
+    if (view == NULL || object_tree(o, &l->scratch, &d, NULL) != 0 ||
         codec_decode(s, yyjson_doc_get_root(d), &l->scratch, view, NULL) != 0) {
         ledger_no_memory(l);
         return NULL;
@@ -170,7 +170,7 @@ static struct str root_of(struct ledger *l, struct str name) {
     for (int i = 0; i < COHORTS_MAX; i++) {
         const struct object *o = mirror_get(l->o.mirror, l->cohorts, STR(""), name);
         const struct cohort *h = o ? decode(l, o, &schema_cohort) : NULL;
-        if (!h || !h->spec || str_empty(h->spec->parent_name)) {
+        if (h == NULL || h->spec == NULL || str_empty(h->spec->parent_name)) {
             break;
         }
         name = h->spec->parent_name;
@@ -212,7 +212,7 @@ static bool queue_read(void *ctx, const struct object *o) {
     struct ledger *l = ctx;
     struct ledger_queue *q = ledger_queue_of(l, o->name);
     const struct cluster_queue *v = q ? decode(l, o, &schema_cluster_queue) : NULL;
-    if (!v || !v->spec) {
+    if (v == NULL || v->spec == NULL) {
         return q != NULL;
     }
     const struct cluster_queue_spec *s = v->spec;
@@ -362,7 +362,7 @@ int64_t ledger_floor(struct ledger *l, int64_t startup_ns, bool lost) {
     const struct map_entry *e;
     double least = 0;
     struct ledger_work **v = mem_array(l->in_order.n + 1, sizeof *v);
-    if (!v) {
+    if (v == NULL) {
         ledger_no_memory(l);
         return 0;
     }

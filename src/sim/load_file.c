@@ -148,7 +148,7 @@ static bool is_resource(struct str s) {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
         bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!letter && !memchr("-._/", c, 4)) {
+        if (!letter && memchr("-._/", c, 4) == NULL) {
             return false;
         }
     }
@@ -236,7 +236,7 @@ static int read_list(struct load_reader *r, const struct load_field *f, yyjson_m
         return expected(r, text);
     }
     char *items = arena_array(r->arena, yyjson_mut_arr_size(v), f->of->size);
-    if (!items) {
+    if (items == NULL) {
         return err_set(r->err, ERR_NOMEM, "%s: out of memory", r->path);
     }
     yyjson_mut_arr_foreach(v, i, n, item) {
@@ -309,7 +309,7 @@ static int read_object(struct load_reader *r, const struct load_shape *s, yyjson
         path_pop(r, was);
     }
     for (size_t i = 0; i < s->n; i++) {
-        if (s->fields[i].required && !json_mget(v, str_of(s->fields[i].name))) {
+        if (s->fields[i].required && json_mget(v, str_of(s->fields[i].name)) == NULL) {
             path_push(r, s->fields[i].name, -1);
             return err_set(r->err, ERR_INVALID, "%s: is missing", r->path);
         }

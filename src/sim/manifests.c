@@ -28,7 +28,7 @@ static int push(struct manifest_reader *r, struct manifest m) {
     if (o->n == o->cap) {
         size_t cap = o->cap ? 2 * o->cap : 64;
         struct manifest *v = ARENA_ARRAY(r->arena, struct manifest, cap);
-        if (!v) {
+        if (v == NULL) {
             return err_set(r->err, ERR_NOMEM, "out of memory");
         }
         if (o->n) {
@@ -46,7 +46,7 @@ static int check(struct manifest_reader *r, const struct kind *k, yyjson_mut_doc
     struct causes causes = {.arena = r->arena};
     yyjson_mut_val *root = yyjson_mut_val_mut_copy(d, yyjson_mut_doc_get_root(d));
     yyjson_mut_val *meta = json_mensure(d, root, "metadata");
-    if (!meta || json_mset_str(d, meta, "uid", STR(NO_UID)) != 0) {
+    if (meta == NULL || json_mset_str(d, meta, "uid", STR(NO_UID)) != 0) {
         return err_set(r->err, ERR_NOMEM, "out of memory");
     }
     if (k->prepare) {
@@ -85,7 +85,7 @@ static int finish(struct manifest_reader *r, const struct kind *k, yyjson_mut_do
     e = buf_ok(&b);
     m.json = arena_str(r->arena, buf_view(&b));
     buf_release(&b);
-    if (e != 0 || !m.json.p) {
+    if (e != 0 || m.json.p == NULL) {
         return err_set(r->err, e ? e : ERR_NOMEM, "the object is too large");
     }
     return push(r, m);
@@ -102,12 +102,12 @@ static int one(struct manifest_reader *r, yyjson_mut_val *from) {
     str_cut(api, '/', &version, &version);
     version = str_find(api, '/') < 0 ? api : version;
     const struct kind_version *v = asked ? kind_version(asked, version) : NULL;
-    if (!v || asked->flags & KIND_VIRTUAL) {
+    if (v == NULL || asked->flags & KIND_VIRTUAL) {
         return err_set(r->err, ERR_INVALID, "there is no kind %.*s in %.*s", STR_ARG(name),
                        STR_ARG(api));
     }
     yyjson_mut_val *root = d ? yyjson_mut_val_mut_copy(d, from) : NULL;
-    if (!root) {
+    if (root == NULL) {
         return err_set(r->err, ERR_NOMEM, "out of memory");
     }
     yyjson_mut_doc_set_root(d, root);
@@ -129,7 +129,7 @@ static int document(struct manifest_reader *r, yyjson_mut_val *root) {
     if (!yyjson_mut_is_obj(root)) {
         return err_set(r->err, ERR_INVALID, "expected an object");
     }
-    if (!str_is(json_mstr_at(root, "kind"), "List") || !items) {
+    if (!str_is(json_mstr_at(root, "kind"), "List") || items == NULL) {
         return one(r, root);
     }
     yyjson_mut_arr_foreach(items, i, n, item) {

@@ -110,14 +110,14 @@ static void **sorted(struct ledger *l, const struct map *m,
 }
 
 struct ledger_queue *report_queue(struct ledger *l, size_t i) {
-    if (!l->by_name || i == 0) {
+    if (l->by_name == NULL || i == 0) {
         l->by_name = sorted(l, &l->queues, by_name);
     }
     return l->by_name && i < map_count(&l->queues) ? l->by_name[i] : NULL;
 }
 
 struct ledger_group *report_class(struct ledger *l, size_t i) {
-    if (!l->classes_by_name || i == 0) {
+    if (l->classes_by_name == NULL || i == 0) {
         l->classes_by_name = sorted(l, &l->classes, class_by_name);
     }
     return l->classes_by_name && i < map_count(&l->classes) ? l->classes_by_name[i] : NULL;
@@ -134,7 +134,7 @@ static void why(struct sim *s, const struct ledger_work *w, struct arena *a,
     yyjson_doc *d;
     yyjson_val *c;
     size_t i, n;
-    if (!o || object_tree(o, a, &d, NULL) != 0) {
+    if (o == NULL || object_tree(o, a, &d, NULL) != 0) {
         return;
     }
     yyjson_val *conditions = json_path(yyjson_doc_get_root(d), "status.conditions");

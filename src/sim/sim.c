@@ -55,8 +55,8 @@ static int parts_new(struct sim *s, struct err *err) {
     s->runs_timer = clock->timer_new(clock, runs_due, s);
     s->store = (struct memory_store){.mirror = s->mirror, .clock = clock};
     s->zones = zones_new(&(struct zone_source){zoneinfo_read, zoneinfo_version, NULL});
-    if (!s->mirror || !s->arrivals_timer || !s->runs_timer || !s->zones ||
-        memory_writer_init(&s->writer, &s->store) != 0) {
+    if (s->mirror == NULL || s->arrivals_timer == NULL || s->runs_timer == NULL ||
+        s->zones == NULL || memory_writer_init(&s->writer, &s->store) != 0) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     s->writer.latency_ns = s->o.latency_ns;
@@ -79,7 +79,7 @@ static int parts_new(struct sim *s, struct err *err) {
     int r = ledger_init(&s->ledger, &lo, err);
     s->has_ledger = r == 0;
     s->story = r == 0 && s->o.story ? story_new(s->mirror, clock, err) : NULL;
-    r = r == 0 && s->o.story && !s->story ? ERR_NOMEM : r;
+    r = r == 0 && s->o.story && s->story == NULL ? ERR_NOMEM : r;
     s->jobs = r == 0 ? mirror_feed(s->mirror, s->kind_job, runs_job_changed, s) : NULL;
     unsigned set = CONTROL_QUEUES | CONTROL_WORKLOADS | CONTROL_RESERVATIONS;
     set |= s->o.jobs ? CONTROL_JOB_QUEUE | CONTROL_GC : 0;
@@ -91,7 +91,7 @@ static int parts_new(struct sim *s, struct err *err) {
 
 struct sim *sim_new(const struct sim_options *o, struct err *err) {
     struct sim *s = mem_zalloc(sizeof *s);
-    if (!s) {
+    if (s == NULL) {
         err_set(err, ERR_NOMEM, "out of memory");
         return NULL;
     }
@@ -115,7 +115,7 @@ struct sim *sim_new(const struct sim_options *o, struct err *err) {
 }
 
 void sim_free(struct sim *s) {
-    if (!s) {
+    if (s == NULL) {
         return;
     }
     control_free(s->control);
@@ -163,7 +163,7 @@ static bool check(struct sim *s) {
 
 static bool quiet(const struct sim *s) {
     int64_t since = s->ledger.changed_ns, next = virtual_clock_next(&s->clock);
-    return !heap_peek(&s->arrivals) && !heap_peek(&s->runs) &&
+    return heap_peek(&s->arrivals) == NULL && heap_peek(&s->runs) == NULL &&
            (next == INT64_MAX || next - since > QUIET_HOURS * 3600 * NS_PER_SEC);
 }
 
@@ -173,7 +173,7 @@ int sim_run(struct sim *s, enum sim_end *ret, struct err *err) {
     arrivals_arm(s);
     while (s->err.code == 0 && s->ledger.err.code == 0) {
         int64_t next = virtual_clock_next(&s->clock), now = s->clock.now;
-        if (!heap_peek(&s->arrivals) && !heap_peek(&s->runs) && s->ledger.open == 0 &&
+        if (heap_peek(&s->arrivals) == NULL && heap_peek(&s->runs) == NULL && s->ledger.open == 0 &&
             s->open_jobs == 0) {
             break;
         }

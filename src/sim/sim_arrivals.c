@@ -22,7 +22,7 @@ void arrivals_arm(struct sim *s) {
 static struct source *source_new(struct sim *s, enum source_type type, int64_t due_ns,
                                  struct err *err) {
     struct source *x = ARENA_NEW(&s->arena, struct source);
-    if (!x || sources_push(&s->all, x) != 0 || heap_push(&s->arrivals, x) != 0) {
+    if (x == NULL || sources_push(&s->all, x) != 0 || heap_push(&s->arrivals, x) != 0) {
         err_set(err, ERR_NOMEM, "out of memory");
         return NULL;
     }
@@ -147,10 +147,10 @@ static int merge_in(struct sim *s, const struct manifest *m, struct err *err) {
         json_mdel(root, STR("status"));
     }
     e = put(s, m, "", PATCH_MERGE, root, err);
-    return e || !status ? e : put(s, m, "status", PATCH_MERGE, status, err);
+    return e || status == NULL ? e : put(s, m, "status", PATCH_MERGE, status, err);
 }
 
-static int delete (struct sim *s, const struct manifest *m, struct err *err) {
+static int delete(struct sim *s, const struct manifest *m, struct err *err) {
     const struct object *o = NULL;
     struct delete_options none = {.grace_seconds = -1, .propagation = STR("Background")};
     int e = memory_store_remove(&s->store, m->kind, m->ns, m->name, &none, &o, err);
@@ -161,7 +161,7 @@ static int delete (struct sim *s, const struct manifest *m, struct err *err) {
 int sim_at(struct sim *s, int64_t at_ns, enum sim_act act, const struct manifest *m,
            struct err *err) {
     struct source *x = source_new(s, SOURCE_ACTION, at_ns, err);
-    if (!x) {
+    if (x == NULL) {
         return ERR_NOMEM;
     }
     x->act = act;
@@ -288,7 +288,7 @@ static int load_queue(void *ctx, const struct load_place *p) {
     buf_release(&cohort);
     for (size_t i = 0; e == 0 && i < p->queues->n_sets; i++) {
         struct source *x = source_new(s, SOURCE_STREAM, 0, g->err);
-        if (!x) {
+        if (x == NULL) {
             return ERR_NOMEM;
         }
         buf_init(&x->name, 0);
@@ -316,7 +316,7 @@ static int trace_queues(struct sim *s, const struct trace *t, int64_t gpus, stru
     for (size_t i = 0; e == 0 && i < t->n; i++) {
         int n = snprintf(key, sizeof key, "%.*s/%.*s", STR_ARG(t->v[i].ns), STR_ARG(t->v[i].queue));
         struct str k = str_from(key, (size_t)n);
-        if (!map_get(&seen, k)) {
+        if (map_get(&seen, k) == NULL) {
             k = arena_str(&s->arena, k);
             e = k.p && map_put(&seen, k, (void *)&t->v[i], NULL) == 0
                     ? 0

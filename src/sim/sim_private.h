@@ -19,7 +19,7 @@ struct run {
     int64_t due_ns, began_ns;
     int64_t left_ns; /* of its run time, in so many waves */
     int64_t waves;
-    bool open;       /* a Job that is not over */
+    bool open; /* a Job that is not over */
     uint64_t order;
     size_t place;
 };

@@ -16,8 +16,8 @@
 
 #include "api/schema/codec.h"
 #include "base/mem.h"
-#include "control/kube/job_decide.h"
 #include "control/kit/views.h"
+#include "control/kube/job_decide.h"
 #include "control/load/workload_status.h"
 #include "sim/sim_private.h"
 #include "wire/text/time.h"
@@ -103,7 +103,7 @@ static struct run *run_of(struct sim *s, const struct object *o) {
                           .waves = waves(s, o)};
         arena_reset(&s->scratch);
     }
-    if (!r || arena_ok(&s->arena) != 0 || map_put(&s->by_uid, r->uid, r, NULL) != 0) {
+    if (r == NULL || arena_ok(&s->arena) != 0 || map_put(&s->by_uid, r->uid, r, NULL) != 0) {
         sim_fail(s, &(struct err){.code = ERR_NOMEM, .text = "out of memory"}, "run", o->name);
         return NULL;
     }
@@ -172,7 +172,7 @@ static int write_workload(struct sim *s, const struct run *r, enum run_step step
     struct workload w;
     yyjson_doc *d;
     struct buf b;
-    if (!o || !str_eq(o->uid, r->uid)) {
+    if (o == NULL || !str_eq(o->uid, r->uid)) {
         return 0;
     }
     int e = object_tree(o, &s->scratch, &d, err);
@@ -226,14 +226,14 @@ void runs_job_changed(void *ctx, const struct change *ch) {
     bool over = json_path(root, "status.completionTime") != NULL;
     int64_t n = waves_of(root);
     arena_reset(&s->scratch);
-    if (!r && (r = run_of(s, ch->obj))) {
+    if (r == NULL && (r = run_of(s, ch->obj))) {
         r->open = true;
         s->open_jobs++;
     }
     if (r && over) {
         job_over(s, r);
     }
-    if (!r || over) {
+    if (r == NULL || over) {
         return;
     }
     if (!suspended && r->began_ns < 0) {
@@ -253,7 +253,7 @@ static int write_job(struct sim *s, const struct run *r, enum run_step step, str
     const struct object *o = mirror_get(s->mirror, r->kind, r->ns, r->name);
     char body[1024], at[TIME_TEXT_MAX];
     yyjson_doc *d;
-    if (!o || !str_eq(o->uid, r->uid) || json_parse(&s->scratch, o->json, &d, err) != 0) {
+    if (o == NULL || !str_eq(o->uid, r->uid) || json_parse(&s->scratch, o->json, &d, err) != 0) {
         return 0;
     }
     yyjson_val *root = yyjson_doc_get_root(d);

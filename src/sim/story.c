@@ -71,7 +71,7 @@ static void add(struct story *y, struct tale *t, const struct object *o, struct 
 static struct tale *begin(struct story *y, const struct object *o, yyjson_val *root) {
     const struct owner_ref *owner = object_controller(o);
     struct tale *t = ARENA_NEW(&y->arena, struct tale);
-    if (!t) {
+    if (t == NULL) {
         y->failed = ERR_NOMEM;
         return NULL;
     }
@@ -103,7 +103,7 @@ static void look(struct story *y, const struct object *o, yyjson_val *root) {
     yyjson_val *c, *status = json_get(root, STR("status"));
     struct tale *t = map_get(&y->by_uid, o->uid);
     t = t ? t : begin(y, o, root);
-    if (!t) {
+    if (t == NULL) {
         return;
     }
     yyjson_arr_foreach(json_get(status, STR("conditions")), i, n, c) {
@@ -111,7 +111,7 @@ static void look(struct story *y, const struct object *o, yyjson_val *root) {
                            .status = json_str(json_get(c, STR("status"))),
                            .reason = json_str(json_get(c, STR("reason")))};
         struct told *old = told_of(t, new.type);
-        if (!old || (str_eq(old->status, new.status) && str_eq(old->reason, new.reason))) {
+        if (old == NULL || (str_eq(old->status, new.status) && str_eq(old->reason, new.reason))) {
             continue;
         }
         *old = (struct told){keep(y, new.type), keep(y, new.status), keep(y, new.reason)};
@@ -140,7 +140,7 @@ static void changed(void *ctx, const struct change *ch) {
 
 struct story *story_new(struct mirror *m, struct clock *clock, struct err *err) {
     struct story *y = mem_zalloc(sizeof *y);
-    if (!y) {
+    if (y == NULL) {
         err_set(err, ERR_NOMEM, "out of memory");
         return NULL;
     }
@@ -150,7 +150,7 @@ struct story *story_new(struct mirror *m, struct clock *clock, struct err *err) 
     y->zero = clock_mono(clock);
     y->workloads = kind_by_name(STR("kueue.x-k8s.io"), STR("Workload"));
     y->feed = mirror_feed(m, y->workloads, changed, y);
-    if (!y->feed) {
+    if (y->feed == NULL) {
         story_free(y);
         err_set(err, ERR_NOMEM, "out of memory");
         return NULL;
@@ -159,7 +159,7 @@ struct story *story_new(struct mirror *m, struct clock *clock, struct err *err) 
 }
 
 void story_free(struct story *y) {
-    if (!y) {
+    if (y == NULL) {
         return;
     }
     if (y->feed) {

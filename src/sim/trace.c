@@ -143,7 +143,7 @@ static int push(struct trace_reader *r, const struct trace_job *j) {
     if (r->out.n == r->cap) {
         size_t cap = r->cap ? 2 * r->cap : 1024;
         struct trace_job *v = ARENA_ARRAY(r->arena, struct trace_job, cap);
-        if (!v) {
+        if (v == NULL) {
             return err_set(r->err, ERR_NOMEM, "out of memory");
         }
         if (r->out.n) {

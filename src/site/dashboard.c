@@ -16,7 +16,7 @@
 
 struct dashboard *dashboard_new(const struct dashboard_options *o, struct err *err) {
     struct dashboard *d = mem_zalloc(sizeof(*d));
-    if (!d) {
+    if (d == NULL) {
         err_set(err, ERR_NOMEM, "no memory for the dashboard");
         return NULL;
     }
@@ -26,7 +26,7 @@ struct dashboard *dashboard_new(const struct dashboard_options *o, struct err *e
 }
 
 void dashboard_free(struct dashboard *d) {
-    if (!d) {
+    if (d == NULL) {
         return;
     }
     while (d->asking) {
@@ -130,7 +130,7 @@ static void send_page(struct dashboard *d, struct http_request *r, struct str pa
     if (!may_read(r)) {
         return;
     }
-    if (!x && !str_starts(path, STR("assets/"))) {
+    if (x == NULL && !str_starts(path, STR("assets/"))) {
         x = asset_of(d->o.assets, STR("index.html"));
     }
     if (x) {
@@ -161,8 +161,9 @@ static void send_feed(struct dashboard *d, struct http_request *r, struct str na
     }
     bool named = str_ends(name, STR(".ics")) && str_find(name, '/') < 0;
     int code = !named ? err_set(&err, ERR_NOT_FOUND, "there is no such calendar")
-               : !s   ? err_set(&err, ERR_UNAVAILABLE, "calendars are not served here just now")
-                      : s->get(s, str_head(name, name.n - 4), &body, &err);
+               : s == NULL
+                   ? err_set(&err, ERR_UNAVAILABLE, "calendars are not served here just now")
+                   : s->get(s, str_head(name, name.n - 4), &body, &err);
     if (code != 0) {
         refuse(r, code, code == ERR_NOT_FOUND ? "there is no such calendar" : err.text);
         return;

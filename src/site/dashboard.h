@@ -30,7 +30,7 @@ struct dashboard_options {
     struct log *log; /* who signs in and out; NULL: silent */
     struct sessions *sessions;
     const struct assets *assets;
-    const char *world; /* "up", "operate" */
+    const char *world;                    /* "up", "operate" */
     const struct calendar_seat *calendar; /* NULL: there are none */
     /* Whose token is this? Answered once, at once or later, by dashboard_identified. */
     void (*identify)(void *ctx, struct str token, struct dashboard_asking *k);

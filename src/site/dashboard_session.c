@@ -137,7 +137,7 @@ static void log_sign_in(struct dashboard *d, struct http_request *r, const struc
 
 static void opened(struct dashboard *d, struct http_request *r, const char *id) {
     const struct session *one = sessions_find(d->o.sessions, str_of(id));
-    if (!one) {
+    if (one == NULL) {
         refuse(r, ERR_UNAUTHORIZED, "the session has ended already");
         return;
     }
@@ -193,7 +193,7 @@ static void asked_first(struct dashboard_asking *k, int code, const struct sessi
 void dashboard_identified(struct dashboard_asking *k, int code, const struct session_who *who,
                           const struct err *err) {
     k->told = true;
-    if (!k->r) {
+    if (k->r == NULL) {
         dashboard_asking_free(k);
     } else if (k->number) {
         asked_again(k, code, err);
@@ -205,7 +205,7 @@ void dashboard_identified(struct dashboard_asking *k, int code, const struct ses
 static void identify(struct dashboard *d, struct http_request *r, struct str token,
                      uint64_t number) {
     struct dashboard_asking *k = mem_zalloc(sizeof(*k) + token.n);
-    if (!k) {
+    if (k == NULL) {
         refuse(r, ERR_NOMEM, "no memory for a session");
         return;
     }
@@ -283,7 +283,7 @@ static void look(struct dashboard *d, struct http_request *r) {
     int code = sessions_of(d->o.sessions, r, &one, &err);
     if (code == ERR_FORBIDDEN) {
         refuse(r, code, err.text);
-    } else if (!one) {
+    } else if (one == NULL) {
         if (code == ERR_UNAUTHORIZED && http_header(r, "Cookie").n) {
             set_cookie(d, r, STR(""), 0);
         }

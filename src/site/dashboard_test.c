@@ -389,7 +389,7 @@ static void test_nobody_waits(void **state) {
         struct http_call *call;
         waiting = NULL;
         assert_int_equal(http_client_send(b->client, &o, &call, NULL), 0);
-        while (!waiting) {
+        while (waiting == NULL) {
             c->timer_start(t, 5 * NS_PER_MS);
             loop_run(b->loop);
         }

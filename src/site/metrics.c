@@ -89,7 +89,7 @@ struct metrics *metrics_new(const struct mirror *mirror, struct clock *clock) {
     static const char *const resource[] = {"resource"};
     struct metrics *m = mem_zalloc(sizeof *m);
     struct prom *p = m ? prom_new() : NULL;
-    if (!p || prom_collector(p, collect, m) != 0) {
+    if (p == NULL || prom_collector(p, collect, m) != 0) {
         prom_free(p);
         mem_free(m);
         return NULL;

@@ -66,7 +66,7 @@ static void drained(void *user) {
 static void metrics_answer(struct pages *p, struct http_request *r) {
     struct page_scrape *x = mem_zalloc(sizeof(*x));
     struct timer *timer = x ? p->clock->timer_new(p->clock, step, x) : NULL;
-    if (!timer) {
+    if (timer == NULL) {
         mem_free(x);
         http_respond(r, 500, TEXT, STR("no memory\n"));
         return;
@@ -147,7 +147,7 @@ static void handle(void *ctx, struct http_request *r) {
 
 int pages_start(const struct pages_options *o, struct pages **ret, struct err *err) {
     struct pages *p = mem_zalloc(sizeof(*p));
-    if (!p) {
+    if (p == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     *p = (struct pages){.clock = loop_clock(o->loop), .health = o->health, .prom = o->prom};

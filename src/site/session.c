@@ -47,7 +47,7 @@ struct sessions *sessions_new(struct clock *c, struct str instance) {
 }
 
 void sessions_free(struct sessions *s) {
-    if (!s) {
+    if (s == NULL) {
         return;
     }
     const struct map_entry *e;
@@ -92,7 +92,7 @@ static struct session *copy(const struct session_who *w, struct err *err) {
     }
     size_t size = sizeof(struct session) + w->n_groups * sizeof(struct str) + bytes + w->token.n;
     struct session *one = mem_zalloc(size);
-    if (!one) {
+    if (one == NULL) {
         err_set(err, ERR_NOMEM, "no memory for a session");
         return NULL;
     }
@@ -229,12 +229,12 @@ int sessions_mint(struct sessions *s, const struct session_who *who, char ret_co
     char id[SESSION_ID_MAX], key[65];
     for (size_t i = 0; i < CODES_MAX; i++) { /* a free one, or the oldest */
         struct code *x = &s->codes[i];
-        bool better = c->one && (!x->one || x->until < c->until);
+        bool better = c->one && (x->one == NULL || x->until < c->until);
         c = better ? x : c;
     }
     int r = make_id(id, key, err);
     struct session *one = r == 0 ? copy(who, err) : NULL;
-    if (!one) {
+    if (one == NULL) {
         return r ? r : err ? err->code : ERR_NOMEM;
     }
     session_free(c->one);

@@ -43,8 +43,8 @@ struct session_who {
 
 struct session {
     struct session_who who; /* expires_ns is when the session ends */
-    int64_t end_mono;       /* or when this is reached: setting the wall clock back makes it no longer */
-    uint64_t number;        /* tells sessions apart, also after they ended */
+    int64_t end_mono; /* or when this is reached: setting the wall clock back makes it no longer */
+    uint64_t number;  /* tells sessions apart, also after they ended */
     char key[65];
     size_t size;
     struct str groups[]; /* and the texts */

@@ -88,7 +88,7 @@ static size_t times_in_memory(void) {
     while (fgets(line, sizeof(line), maps)) {
         unsigned long from, to;
         static char page[1 << 16];
-        if (!strstr(line, "rw-p") || strstr(line, "[stack") ||
+        if (strstr(line, "rw-p") == NULL || strstr(line, "[stack") ||
             sscanf(line, "%lx-%lx", &from, &to) != 2 || to - from > (64UL << 20)) {
             continue;
         }

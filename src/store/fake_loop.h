@@ -18,7 +18,8 @@ struct fake_loop {
     int n;
 };
 
-#define FAKE_LOOP_INIT {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, {{0}}, 0}
+#define FAKE_LOOP_INIT                                                                             \
+    { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, {{0}}, 0 }
 
 static inline int fake_post(void *ctx, void (*fn)(void *arg), void *arg) {
     struct fake_loop *l = ctx;

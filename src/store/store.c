@@ -109,7 +109,7 @@ static void deliver(struct store *s) {
 
 static void wake_run(void *arg) {
     struct store_wake *w = arg;
-    if (!w->s) {
+    if (w->s == NULL) {
         mem_free(w);
         return;
     }
@@ -145,7 +145,7 @@ static int submit(struct journal *j, const struct change *changes, size_t n, uin
                   struct err *err) {
     struct store *s = (struct store *)j;
     struct store_batch *b = mem_alloc(sizeof(*b) + n * sizeof(*changes));
-    if (!b) {
+    if (b == NULL) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     assert(n > 0 && s->m);
@@ -182,7 +182,7 @@ int store_backup(struct store *s, const char *path,
                  void (*done)(void *ctx, int code, const struct err *err), void *ctx,
                  struct err *err) {
     struct backup *b = mem_zalloc(sizeof(*b));
-    if (!b) {
+    if (b == NULL) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     b->done = done;
@@ -242,7 +242,7 @@ static bool only_frees(const struct store_batch *group) {
     while (group && group->frees) {
         group = group->next;
     }
-    return !group;
+    return group == NULL;
 }
 
 /* With the lock held: takes batches for one transaction off the queue. */
@@ -293,9 +293,8 @@ static void write_next(struct store *s) {
     bool ordinary = !s->refusing && !only_frees(group);
     pthread_mutex_unlock(&s->lock);
     int64_t start = mono_ns();
-    int code = ordinary && !room_left(s)
-                   ? err_set(&err, ERR_UNAVAILABLE, "store: the disk is full")
-                   : write_group(&s->db, group, &err, &final);
+    int code = ordinary && !room_left(s) ? err_set(&err, ERR_UNAVAILABLE, "store: the disk is full")
+                                         : write_group(&s->db, group, &err, &final);
     if (code == 0) {
         mark_write(&s->mark, last_revision(group));
     }
@@ -383,8 +382,8 @@ static void *writer(void *arg) {
     while (!s->stopped && (s->queue || !s->closing)) {
         if (s->queue) {
             write_next(s);
-        } else if (!s->backup || s->backup->finished) {
-            if (wait_for_work(s) && !s->queue) {
+        } else if (s->backup == NULL || s->backup->finished) {
+            if (wait_for_work(s) && s->queue == NULL) {
                 checkpoint(s);
             }
         }
@@ -468,7 +467,7 @@ static int init_threads(struct store *s) {
 static struct store *new_store(const struct store_options *o) {
     struct store *s = mem_zalloc(sizeof(*s));
     struct store_wake *w = s ? mem_zalloc(sizeof(*w)) : NULL;
-    if (!w || init_threads(s) != 0) {
+    if (w == NULL || init_threads(s) != 0) {
         mem_free(w);
         mem_free(s);
         return NULL;
@@ -487,7 +486,7 @@ static struct store *new_store(const struct store_options *o) {
 
 int store_open(const struct store_options *o, struct store **ret, struct err *err) {
     struct store *s = new_store(o);
-    if (!s) {
+    if (s == NULL) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     int code = 0;
@@ -498,7 +497,8 @@ int store_open(const struct store_options *o, struct store **ret, struct err *er
         code = err_set(err, ERR_TOO_LARGE, "the path of the data folder is too long");
     }
     code = code ? code : lock_folder(o->dir, &s->lock_fd, err);
-    if (code == 0 && !o->vfs && !o->unsafe_nosync) { /* what such a store has is not durable, or not in this folder */
+    if (code == 0 && o->vfs == NULL &&
+        !o->unsafe_nosync) { /* what such a store has is not durable, or not in this folder */
         mark_open(&s->mark, o->dir);
     }
     s->known = s->mark.revision > o->known_revision ? s->mark.revision : o->known_revision;
@@ -550,7 +550,7 @@ static void end_backup(struct store *s) {
 }
 
 void store_close(struct store *s) {
-    if (!s) {
+    if (s == NULL) {
         return;
     }
     if (s->threaded) {

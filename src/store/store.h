@@ -55,12 +55,14 @@ struct store_options {
     /* A revision that somebody saw on disk (0: nobody). A database that ends before it, or before the store's own mark
      * (berth.mark, see store_mark.c), is refused by store_open or store_recover with ERR_IO, and nothing is changed. */
     uint64_t known_revision;
-    bool accept_loss; /* it is taken as it is instead, and revisions go on after the one that is known */
+    bool
+        accept_loss; /* it is taken as it is instead, and revisions go on after the one that is known */
 
     /* For tests; zero for everyone else. */
-    const char *vfs;    /* name of a registered SQLite VFS; NULL: the default */
-    bool unsafe_nosync; /* synchronous=OFF: loses writes at power loss; proves that the crash tests can see it */
-    size_t wal_bytes;   /* checkpoint beyond this; 0: 2 MiB */
+    const char *vfs; /* name of a registered SQLite VFS; NULL: the default */
+    bool
+        unsafe_nosync; /* synchronous=OFF: loses writes at power loss; proves that the crash tests can see it */
+    size_t wal_bytes; /* checkpoint beyond this; 0: 2 MiB */
 };
 
 /* Opens or creates. ERR_UNAVAILABLE when another process holds the folder (the text names its pid), ERR_UNSUPPORTED for
@@ -91,12 +93,12 @@ int store_may(void *store, enum change_type type, const struct object *obj,
 void store_close(struct store *s);
 
 struct store_stats {
-    uint64_t batches;      /* transactions committed */
-    uint64_t writes;       /* changes in them */
-    uint64_t failed;       /* transactions rolled back */
+    uint64_t batches; /* transactions committed */
+    uint64_t writes;  /* changes in them */
+    uint64_t failed;  /* transactions rolled back */
     uint64_t checkpoints;
-    uint64_t wal_bytes;    /* now */
-    uint64_t commit_ns;    /* spent in transactions, in all */
+    uint64_t wal_bytes; /* now */
+    uint64_t commit_ns; /* spent in transactions, in all */
     uint64_t commit_ns_max;
     bool stopped;
 };

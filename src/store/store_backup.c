@@ -38,9 +38,8 @@ static int sqlite_failed(struct backup *b, int rc) {
 
 static int start(struct backup *b, struct db *from) {
     (void)unlink(b->part);
-    int rc = sqlite3_open_v2(b->part, &b->to,
-                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                             NULL);
+    int rc = sqlite3_open_v2(
+        b->part, &b->to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
     if (rc == SQLITE_OK) {
         (void)chmod(b->part, 0600);
         /* the copy is synced once, when it is whole */
@@ -175,7 +174,7 @@ static int make_empty_folder(const char *dir, struct err *err) {
         return 0;
     }
     DIR *d = errno == EEXIST ? opendir(dir) : NULL;
-    if (!d) {
+    if (d == NULL) {
         return err_sys(err, errno, "cannot make %s", dir);
     }
     size_t n = 0;

@@ -52,7 +52,7 @@ static const char *const statements[DB_STMTS] = {
 
 /* What may pass: no space, no memory. All else ends the store. */
 int db_error(struct db *d, int rc, const char *what, struct err *err, bool *ret_final) {
-    int code = (rc & 0xff) == SQLITE_NOMEM ? ERR_NOMEM
+    int code = (rc & 0xff) == SQLITE_NOMEM  ? ERR_NOMEM
                : (rc & 0xff) == SQLITE_FULL ? ERR_UNAVAILABLE
                                             : ERR_IO;
     if (ret_final) {
@@ -113,9 +113,9 @@ static int on_wal(void *ctx, sqlite3 *h, const char *name, int frames) {
 
 static int add_kind(struct db *d, int64_t id, struct str group, struct str plural,
                     const struct kind *k) {
-    struct db_kind row = {.id = id, .group = mem_cstr(group), .plural = mem_cstr(plural),
-                          .kind = k};
-    if (!row.group || !row.plural || db_kinds_push(&d->kinds, row) != 0) {
+    struct db_kind row = {
+        .id = id, .group = mem_cstr(group), .plural = mem_cstr(plural), .kind = k};
+    if (row.group == NULL || row.plural == NULL || db_kinds_push(&d->kinds, row) != 0) {
         mem_free(row.group);
         mem_free(row.plural);
         return ERR_NOMEM;
@@ -153,12 +153,16 @@ static int prepare(struct db *d, struct err *err) {
 }
 
 static int set_up(struct db *d, const struct db_options *o, struct err *err) {
-    int code = exec(d, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = 4096;"
-                       "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
-                       "PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY;", err);
+    int code = exec(d,
+                    "PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = 4096;"
+                    "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
+                    "PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY;",
+                    err);
     if (code == 0 && !o->offline) {
-        code = exec(d, "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;"
-                       "PRAGMA secure_delete = FAST; PRAGMA journal_size_limit = 67108864;", err);
+        code = exec(d,
+                    "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;"
+                    "PRAGMA secure_delete = FAST; PRAGMA journal_size_limit = 67108864;",
+                    err);
     }
     if (code == 0) {
         code = exec(d, o->nosync ? "PRAGMA synchronous = OFF" : "PRAGMA synchronous = FULL", err);
@@ -235,8 +239,8 @@ static int kind_id(struct db *d, const struct kind *k, int64_t *ret, struct err 
                    bool *ret_final) {
     for (size_t i = 0; i < d->kinds.n; i++) {
         struct db_kind *row = &d->kinds.v[i];
-        if (row->kind == k || (strcmp(row->plural, k->plural) == 0 &&
-                               strcmp(row->group, k->group) == 0)) {
+        if (row->kind == k ||
+            (strcmp(row->plural, k->plural) == 0 && strcmp(row->group, k->group) == 0)) {
             row->kind = k;
             *ret = row->id;
             return 0;
@@ -367,8 +371,8 @@ static bool is_storage_version(const struct kind *k, struct str json) {
 static int load_row(const struct kind *k, sqlite3_stmt *s, struct mirror *m, struct err *err) {
     struct str json = column_str(s, 4);
     struct object *o;
-    int code = is_storage_version(k, json) ? object_new(k, json, &o, err)
-                                           : convert(k, json, &o, err);
+    int code =
+        is_storage_version(k, json) ? object_new(k, json, &o, err) : convert(k, json, &o, err);
     if (code != 0) {
         return err_wrap(err, "store: %s \"%.*s\"", k->plural, STR_ARG(column_str(s, 2)));
     }
@@ -392,13 +396,15 @@ static struct db_kind *row_kind(struct db *d, int64_t id) {
 
 static int check_sum(sqlite3_stmt *s, struct err *err) {
     struct str ns = column_str(s, 1), name = column_str(s, 2), json = column_str(s, 4);
-    int64_t sum = sum_of(sqlite3_column_int64(s, 0), ns, name,
-                         (uint64_t)sqlite3_column_int64(s, 3), json);
+    int64_t sum =
+        sum_of(sqlite3_column_int64(s, 0), ns, name, (uint64_t)sqlite3_column_int64(s, 3), json);
     if (sqlite3_column_type(s, 5) == SQLITE_NULL || sqlite3_column_int64(s, 5) == sum) {
         return 0;
     }
-    return err_set(err, ERR_IO, "store: the file is damaged: \"%.*s\" is not as it was written; "
-                                "restore a backup", STR_ARG(str_head(name, 253)));
+    return err_set(err, ERR_IO,
+                   "store: the file is damaged: \"%.*s\" is not as it was written; "
+                   "restore a backup",
+                   STR_ARG(str_head(name, 253)));
 }
 
 static int load_rows(struct db *d, sqlite3_stmt *s, struct mirror *m, struct store_recovered *r,
@@ -412,7 +418,7 @@ static int load_rows(struct db *d, sqlite3_stmt *s, struct mirror *m, struct sto
         const struct db_kind *k = row_kind(d, sqlite3_column_int64(s, 0));
         uint64_t rv = (uint64_t)sqlite3_column_int64(s, 3);
         r->revision = rv > r->revision ? rv : r->revision;
-        if (!k || !k->kind) {
+        if (k == NULL || k->kind == NULL) {
             r->unknown_objects++;
             continue;
         }
@@ -430,7 +436,7 @@ static void find_kinds(struct db *d, const struct store_options *o, struct store
     for (size_t i = 0; i < d->kinds.n; i++) {
         struct db_kind *k = &d->kinds.v[i];
         k->kind = o->find_kind(o->find_kind_ctx, str_of(k->group), str_of(k->plural));
-        if (!k->kind && n < sizeof(r->unknown_kinds)) {
+        if (k->kind == NULL && n < sizeof(r->unknown_kinds)) {
             int add = snprintf(r->unknown_kinds + n, sizeof(r->unknown_kinds) - n, "%s%s%s%s",
                                n ? ", " : "", k->plural, k->group[0] ? "." : "", k->group);
             n += add > 0 ? (size_t)add : 0;

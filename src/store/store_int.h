@@ -29,8 +29,17 @@ struct db_kind {
 };
 VEC(db_kinds, struct db_kind);
 
-enum db_stmt { DB_BEGIN, DB_COMMIT, DB_ROLLBACK, DB_INSERT, DB_UPDATE, DB_DELETE, DB_REVISION,
-               DB_KIND, DB_STMTS };
+enum db_stmt {
+    DB_BEGIN,
+    DB_COMMIT,
+    DB_ROLLBACK,
+    DB_INSERT,
+    DB_UPDATE,
+    DB_DELETE,
+    DB_REVISION,
+    DB_KIND,
+    DB_STMTS
+};
 
 struct db {
     sqlite3 *h;
@@ -94,9 +103,11 @@ struct backup {
     sqlite3_backup *copy;
     int code;
     struct err err;
-    bool finished; /* the copy has its name, or has failed: set with the store's lock held, then the loop frees it */
+    bool
+        finished; /* the copy has its name, or has failed: set with the store's lock held, then the loop frees it */
 };
-bool backup_step(struct backup *b, struct db *from); /* true: it was the last, code and err are set */
+bool backup_step(struct backup *b,
+                 struct db *from); /* true: it was the last, code and err are set */
 void backup_cancel(struct backup *b);
 int sync_folder(const char *dir, struct err *err);
 
@@ -104,7 +115,7 @@ int sync_folder(const char *dir, struct err *err);
 struct store_batch {
     struct store_batch *next;
     uint64_t id;
-    int code; /* once done */
+    int code;         /* once done */
     uint64_t failure; /* which one, when code != 0 */
     struct err *err;  /* NULL, or the text of the failure, owned by the store */
     bool frees;       /* each of the changes does (room_frees) */
@@ -120,7 +131,8 @@ struct store {
     char path[STORE_PATH_MAX];
     int lock_fd;
     size_t set_aside; /* bytes of the WAL that need no room */
-    size_t grown, grown_rest; /* loop thread: by so much statuses, and the rest, grew since the disk is full */
+    size_t grown,
+        grown_rest; /* loop thread: by so much statuses, and the rest, grew since the disk is full */
     struct mark mark; /* the writer thread's, as db */
     uint64_t known;   /* what the database must have at least */
     struct mirror *m;
@@ -133,9 +145,9 @@ struct store {
     struct store_batch *queue, **queue_last; /* to write */
     struct store_batch *done, **done_last;   /* to tell the mirror */
     bool closing;
-    bool stopped;     /* for good */
-    bool told;        /* of that */
-    bool failing;     /* a batch failed and the mirror has not been told yet: all after it fail too */
+    bool stopped; /* for good */
+    bool told;    /* of that */
+    bool failing; /* a batch failed and the mirror has not been told yet: all after it fail too */
     uint64_t failure; /* counts them */
     struct err err;   /* of the last one */
     bool refusing;    /* it may pass, and has not yet */

@@ -112,7 +112,7 @@ bool room_frees(enum change_type type, const struct object *o, const struct obje
     if (type == CHANGE_DELETED) {
         return true;
     }
-    if (!now || !o->deleting_ns) {
+    if (now == NULL || !o->deleting_ns) {
         return false;
     }
     /* The time of the deletion and who waits for it are written once. */

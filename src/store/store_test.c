@@ -46,8 +46,11 @@ static const char *in_top(const char *name) {
 static int world_open_knowing(struct world *w, const char *dir, uint64_t known, bool accept_loss,
                               struct err *err) {
     *w = (struct world){.loop = FAKE_LOOP_INIT};
-    struct store_options o = {.dir = dir, .find_kind = fake_find, .post = fake_post,
-                              .post_ctx = &w->loop, .known_revision = known,
+    struct store_options o = {.dir = dir,
+                              .find_kind = fake_find,
+                              .post = fake_post,
+                              .post_ctx = &w->loop,
+                              .known_revision = known,
                               .accept_loss = accept_loss};
     int code = store_open(&o, &w->s, err);
     if (code != 0) {
@@ -77,9 +80,9 @@ static void put(struct world *w, const struct kind *k, const char *name, const c
     const struct object *now = mirror_pending(w->m, k, STR("ns"), str_of(name));
     struct object *o;
     struct err err;
-    assert_ok(fake_object(k, STR("ns"), str_of(name), str_of(name), STR(""), str_of(value), &o,
-                          &err),
-              &err);
+    assert_ok(
+        fake_object(k, STR("ns"), str_of(name), str_of(name), STR(""), str_of(value), &o, &err),
+        &err);
     assert_ok(mirror_write(w->m, now ? CHANGE_MODIFIED : CHANGE_ADDED, o, now ? now->rv : 0,
                            on_done, w, &err),
               &err);
@@ -198,7 +201,10 @@ static void test_sums(void **state) {
     settle(&w);
     world_close(&w);
     static const char *const turns[] = {
-        "json = replace(json, 'v1', 'v3')", "rv = rv + 1", "name = 'onf'", "ns = ns || 'x'",
+        "json = replace(json, 'v1', 'v3')",
+        "rv = rv + 1",
+        "name = 'onf'",
+        "ns = ns || 'x'",
     };
     char text[128];
     for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
@@ -375,11 +381,10 @@ static void test_lost_wal(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_restart), cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_restart),   cmocka_unit_test(test_lock),
         cmocka_unit_test(test_strangers), cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_backup), cmocka_unit_test(test_lost_database),
-        cmocka_unit_test(test_lost_wal),
-        cmocka_unit_test(test_group),
+        cmocka_unit_test(test_backup),    cmocka_unit_test(test_lost_database),
+        cmocka_unit_test(test_lost_wal),  cmocka_unit_test(test_group),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

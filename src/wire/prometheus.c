@@ -72,7 +72,7 @@ void prom_clear(struct prom_family *f) {
 }
 
 static void family_free(struct prom_family *f) {
-    if (!f) {
+    if (f == NULL) {
         return;
     }
     prom_clear(f);
@@ -86,7 +86,7 @@ static void family_free(struct prom_family *f) {
 }
 
 void prom_free(struct prom *p) {
-    if (!p) {
+    if (p == NULL) {
         return;
     }
     const struct map_entry *e;
@@ -110,11 +110,11 @@ static bool agrees(const struct prom_family *f, enum prom_type type, const char 
 struct prom_family *prom_family(struct prom *p, enum prom_type type, const char *name,
                                 const char *help, const char *const *labels, size_t n_labels) {
     struct prom_family *f = p ? map_get(&p->families, str_of(name)) : NULL;
-    if (!p || n_labels > PROM_LABELS_MAX || f) {
+    if (p == NULL || n_labels > PROM_LABELS_MAX || f) {
         return f && agrees(f, type, labels, n_labels) ? f : NULL;
     }
     f = mem_zalloc(sizeof(*f));
-    if (!f) {
+    if (f == NULL) {
         return NULL;
     }
     f->type = type;
@@ -136,7 +136,8 @@ struct prom_family *prom_family(struct prom *p, enum prom_type type, const char 
 }
 
 int prom_buckets(struct prom_family *f, const double *bounds, size_t n) {
-    if (!f || f->type != PROM_HISTOGRAM || n > PROM_BUCKETS_MAX || map_count(&f->series) > 0) {
+    if (f == NULL || f->type != PROM_HISTOGRAM || n > PROM_BUCKETS_MAX ||
+        map_count(&f->series) > 0) {
         return ERR_INVALID;
     }
     memcpy(f->bounds, bounds, n * sizeof(*bounds));
@@ -161,14 +162,14 @@ static void join(struct buf *b, const struct prom_family *f, const struct str *v
 
 static struct prom_series *add_series(struct prom_family *f, struct str key) {
     struct prom_series *s = mem_zalloc(sizeof(*s) + (f->n_bounds + 1) * sizeof(s->buckets[0]));
-    if (!s) {
+    if (s == NULL) {
         return NULL;
     }
     s->family = f;
     s->serial = ++f->serial;
     s->key = mem_cstr(key);
     s->key_n = key.n;
-    if (!s->key || map_put(&f->series, str_from(s->key, s->key_n), s, NULL) != 0) {
+    if (s->key == NULL || map_put(&f->series, str_from(s->key, s->key_n), s, NULL) != 0) {
         series_free(s);
         return NULL;
     }
@@ -205,7 +206,7 @@ struct prom_series *prom_find(const struct prom_family *f, const struct str *val
     char room[KEY_ROOM];
     struct buf b;
     struct prom_series *s = NULL;
-    if (!f) {
+    if (f == NULL) {
         return NULL;
     }
     buf_init(&b, 0);
@@ -221,7 +222,7 @@ struct prom_series *prom_series(struct prom_family *f, const struct str *values)
     char room[KEY_ROOM];
     struct buf b;
     struct prom_series *s = prom_find(f, values);
-    if (!f || s || map_count(&f->series) >= f->series_max) {
+    if (f == NULL || s || map_count(&f->series) >= f->series_max) {
         return s;
     }
     buf_init(&b, 0);
@@ -235,7 +236,7 @@ struct prom_series *prom_series(struct prom_family *f, const struct str *values)
 
 struct prom_series *prom_with_n(struct prom_family *f, const char *const *values, size_t n) {
     struct str views[PROM_LABELS_MAX] = {{0}};
-    if (!f || n != f->n_labels) {
+    if (f == NULL || n != f->n_labels) {
         return NULL;
     }
     for (size_t i = 0; i < n; i++) {
@@ -266,7 +267,7 @@ void prom_set(struct prom_series *s, double v) {
 }
 
 void prom_observe(struct prom_series *s, double v) {
-    if (!s || s->family->type != PROM_HISTOGRAM) {
+    if (s == NULL || s->family->type != PROM_HISTOGRAM) {
         return;
     }
     size_t i = 0;

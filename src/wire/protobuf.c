@@ -77,7 +77,7 @@ bool pb_next(struct pb *r, struct pb_field *ret) {
     bool ok;
     switch (f.wire) {
     case PB_VARINT:
-        ok = pb_varint(r, &f.value) || (!r->bad && fail(r, "a number is missing"));
+        ok = pb_varint(r, &f.value) || (r->bad == NULL && fail(r, "a number is missing"));
         break;
     case PB_FIXED64:
         ok = fixed(r, 8, &f.value);

@@ -79,7 +79,7 @@ static int add_merge(struct reader *r, struct level *l, yyjson_mut_val *v) {
     size_t i, max;
     yyjson_mut_val *elem;
     bool list = yyjson_mut_is_arr(v);
-    if (!l->merge && !(l->merge = yyjson_mut_arr(r->doc))) {
+    if (l->merge == NULL && (l->merge = yyjson_mut_arr(r->doc)) == NULL) {
         return no_memory(r);
     }
     if (!list && !yyjson_mut_is_obj(v)) {
@@ -167,7 +167,7 @@ static int on_scalar(struct reader *r, const yaml_event_t *e) {
     }
     yyjson_mut_val *v = yaml_scalar_value(r->doc, &s);
     struct str anchor = copy_anchor(r, e->data.scalar.anchor);
-    if (!v || arena_ok(r->arena) != 0) {
+    if (v == NULL || arena_ok(r->arena) != 0) {
         return no_memory(r);
     }
     code = remember(r, anchor, v);
@@ -182,7 +182,7 @@ static int on_alias(struct reader *r, const yaml_event_t *e) {
             return fail(r, ERR_SYNTAX, "an anchor contains itself");
         }
     }
-    if (!v) {
+    if (v == NULL) {
         return fail(r, ERR_SYNTAX, "unknown anchor");
     }
     nodes = measure(v, &depth, &r->copied);
@@ -216,7 +216,7 @@ static int on_start(struct reader *r, yyjson_mut_val *v, const yaml_char_t *anch
     }
     struct level l = {.value = v, .anchor = copy_anchor(r, anchor)};
     int code = count(r, 1);
-    if (!v || arena_ok(r->arena) != 0) {
+    if (v == NULL || arena_ok(r->arena) != 0) {
         return no_memory(r);
     }
     if (code == 0 && yyjson_mut_is_obj(v) && json_edit_begin(&l.edit, r->doc, v, SIZE_MAX) != 0) {
@@ -240,7 +240,7 @@ static int apply_merge(struct reader *r, struct level *l) {
                 continue;
             }
             yyjson_mut_val *v = yyjson_mut_val_mut_copy(r->doc, key->next);
-            if (!v || json_edit_set(&l->edit, json_mstr(key), v) != 0) {
+            if (v == NULL || json_edit_set(&l->edit, json_mstr(key), v) != 0) {
                 return no_memory(r);
             }
         }
@@ -261,13 +261,13 @@ static int on_document_end(struct reader *r) {
     if (++r->seen > LIMIT_YAML_DOCS) {
         return fail(r, ERR_TOO_LARGE, "too many documents");
     }
-    if (!r->doc->root || yyjson_mut_is_null(r->doc->root)) {
+    if (r->doc->root == NULL || yyjson_mut_is_null(r->doc->root)) {
         return 0;
     }
     if (r->docs.n == r->cap) {
         size_t cap = r->cap ? r->cap * 2 : 4;
         yyjson_mut_doc **v = ARENA_ARRAY(r->arena, yyjson_mut_doc *, cap);
-        if (!v) {
+        if (v == NULL) {
             return no_memory(r);
         }
         if (r->docs.n) {
@@ -350,7 +350,7 @@ int yaml_parse(struct arena *a, struct str text, struct yaml_docs *ret, struct e
     if (too_many_directives(text)) {
         return err_set(err, ERR_TOO_LARGE, "more than %d %%TAG directives", DIRECTIVES_MAX);
     }
-    if (!r || !yaml_parser_initialize(&p)) {
+    if (r == NULL || !yaml_parser_initialize(&p)) {
         return err_set(err, ERR_NOMEM, "no memory to read YAML");
     }
     r->arena = a;

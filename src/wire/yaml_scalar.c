@@ -175,13 +175,13 @@ const char *yaml_resolve(struct str text, bool plain, struct str tag, struct yam
     if (want < n || (plain && tag.n == 0)) {
         bad = resolve_plain(text, &s);
     }
-    if (!bad && want < n && s.type != tags[want].type) {
+    if (bad == NULL && want < n && s.type != tags[want].type) {
         bool widen = tags[want].type == YAML_SCALAR_FLOAT && s.type == YAML_SCALAR_INT;
         bad = widen ? NULL : "the value does not fit its tag";
         s.f = s.negative ? (double)(int64_t)s.u : (double)s.u;
         s.type = widen ? YAML_SCALAR_FLOAT : s.type;
     }
-    if (!bad) {
+    if (bad == NULL) {
         *ret = s;
     }
     return bad;

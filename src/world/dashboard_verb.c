@@ -13,7 +13,7 @@ static int fail(int status, const struct err *err) {
 }
 
 static bool is_word(const char *s) {
-    return s[0] && !strpbrk(s, "\t\n\r");
+    return s[0] && strpbrk(s, "\t\n\r") == NULL;
 }
 
 static int run(const struct cli_args *a) {
@@ -21,7 +21,7 @@ static int run(const struct cli_args *a) {
     struct err err = {0};
     struct buf line, link;
     const char *user = cli_value(a, "as"), *group = NULL;
-    bool words = !user || is_word(user);
+    bool words = user == NULL || is_word(user);
     buf_init(&line, 8000);
     buf_init(&link, 0);
     buf_c(&line, "dashboard");
@@ -32,7 +32,7 @@ static int run(const struct cli_args *a) {
         buf_f(&line, "\t%s", group);
     }
     int status = CLI_OK;
-    if (!words || (!user && cli_nth(a, "group", 0)) || buf_ok(&line) != 0) {
+    if (!words || (user == NULL && cli_nth(a, "group", 0)) || buf_ok(&line) != 0) {
         err_set(&err, ERR_BAD_REQUEST, "expected --as USER, and with it --group NAME");
         status = fail(CLI_USAGE, &err);
     } else if (paths_init(&p, cli_value(a, "data"), false, &err) != 0 ||

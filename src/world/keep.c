@@ -24,7 +24,7 @@ static int backup(const struct cli_args *a) {
     if (paths_init(&p, cli_value(a, "data"), false, &err) != 0) {
         return fail(a, CLI_FAILED, &err);
     }
-    if (file[0] == '/' || !getcwd(cwd, sizeof(cwd))) {
+    if (file[0] == '/' || getcwd(cwd, sizeof(cwd)) == NULL) {
         cwd[0] = 0;
     }
     snprintf(line, sizeof(line), "backup %s%s%s", cwd, cwd[0] ? "/" : "", file);
@@ -42,7 +42,7 @@ static int backup(const struct cli_args *a) {
 static int restore(const struct cli_args *a) {
     const char *data = cli_value(a, "data");
     struct err err = {0};
-    if (!data) {
+    if (data == NULL) {
         err_set(&err, ERR_BAD_REQUEST, "--data is needed: an empty or missing folder");
         return fail(a, CLI_USAGE, &err);
     }

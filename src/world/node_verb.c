@@ -11,7 +11,7 @@
 
 static int run(const struct cli_args *a) {
     const char *gpus = cli_value(a, "gpus");
-    if (!cli_value(a, "data")) {
+    if (cli_value(a, "data") == NULL) {
         fprintf(stderr, "berth node: --data is needed: a folder\n");
         return CLI_USAGE;
     }

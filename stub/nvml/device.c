@@ -54,7 +54,7 @@ SIM_CALL(DeviceGetUUID, struct nvml_device *d, char *text, unsigned n) {
         return sim_end(sim_text(text, n, ci->uuid));
     }
     struct sim_gpu *g = sim_gpu_of(d, &r);
-    if (!g) {
+    if (g == NULL) {
         return sim_end(r);
     }
     sim_uuid(uuid, "GPU", 1, (uint64_t)(g - sim.gpu));
@@ -68,7 +68,7 @@ SIM_CALL(DeviceGetName, struct nvml_device *d, char *text, unsigned n) {
     if (r) {
         return r;
     }
-    if (!sim_mig_of(d, &gpu) && !sim_gpu_of(d, &r)) {
+    if (sim_mig_of(d, &gpu) == NULL && sim_gpu_of(d, &r) == NULL) {
         return sim_end(r);
     }
     return sim_end(sim_text(text, n, sim_gpu_board->name));
@@ -162,7 +162,7 @@ SIM_CALL(DeviceGetUtilizationRates, struct nvml_device *d, struct nvml_utilizati
         return r;
     }
     struct sim_gpu *g = sim_gpu_of(d, &r);
-    if (!g) {
+    if (g == NULL) {
         return sim_end(r == NVML_INVALID_ARGUMENT ? NVML_NOT_SUPPORTED : r);
     }
     if (g->mig) {
@@ -241,7 +241,7 @@ SIM_CALL(EventSetCreate, struct nvml_event_set **ret) {
         return r;
     }
     struct nvml_event_set *set = calloc(1, sizeof(*set));
-    if (!set) {
+    if (set == NULL) {
         return sim_end(NVML_UNKNOWN);
     }
     set->seen = sim.events_next;
@@ -341,7 +341,7 @@ SIM_CALL(GpmSampleGet, struct nvml_device *d, struct nvml_gpm_sample *s) {
         return r;
     }
     struct sim_gpu *g = sim_gpu_of(d, &r);
-    if (!g || !sim_gpu_board->gpm || g->mig) {
+    if (g == NULL || !sim_gpu_board->gpm || g->mig) {
         return sim_end(g ? NVML_NOT_SUPPORTED : r);
     }
     *s = (struct nvml_gpm_sample){.percent = sim_load(g) * 0.096, .taken = true};
@@ -356,10 +356,10 @@ SIM_CALL(GpmMigSampleGet, struct nvml_device *d, unsigned gi, struct nvml_gpm_sa
         return r;
     }
     struct sim_gpu *g = sim_gpu_of(d, &r);
-    if (!g || !sim_gpu_board->gpm) {
+    if (g == NULL || !sim_gpu_board->gpm) {
         return sim_end(g ? NVML_NOT_SUPPORTED : r);
     }
-    if (!sim_gi_by_id(g, gi)) {
+    if (sim_gi_by_id(g, gi) == NULL) {
         return sim_end(NVML_NOT_FOUND);
     }
     for (unsigned i = 0; i < SIM_MIG; i++) {
@@ -371,7 +371,8 @@ SIM_CALL(GpmMigSampleGet, struct nvml_device *d, unsigned gi, struct nvml_gpm_sa
 }
 
 SIM_CALL(GpmMetricsGet, struct nvml_gpm_metrics *m) {
-    if (m->version != 1 || !m->first || !m->second || !m->first->taken || !m->second->taken) {
+    if (m->version != 1 || m->first == NULL || m->second == NULL || !m->first->taken ||
+        !m->second->taken) {
         return NVML_INVALID_ARGUMENT;
     }
     for (unsigned i = 0; i < m->n; i++) {

@@ -39,7 +39,7 @@ SIM_CALL(DeviceSetMigMode, struct nvml_device *d, unsigned mode, int *activation
         return r;
     }
     struct sim_gpu *g = sim_gpu_of(d, &r);
-    if (!g || mode > 1) {
+    if (g == NULL || mode > 1) {
         return sim_end(g ? NVML_INVALID_ARGUMENT : r);
     }
     g->mig_pending = mode;
@@ -75,9 +75,9 @@ SIM_CALL(DeviceGetGpuInstanceProfileInfo, struct nvml_device *d, unsigned query,
         return r;
     }
     const struct sim_profile *p = by_query(query);
-    if (query >= NVML_GPU_PROFILE_COUNT || !p || !sim_gpu_of(d, &r)) {
+    if (query >= NVML_GPU_PROFILE_COUNT || p == NULL || sim_gpu_of(d, &r) == NULL) {
         return sim_end(query >= NVML_GPU_PROFILE_COUNT ? NVML_INVALID_ARGUMENT
-                       : !p                            ? NVML_NOT_SUPPORTED
+                       : p == NULL                     ? NVML_NOT_SUPPORTED
                                                        : r);
     }
     *ret = (struct nvml_gpu_profile){.id = p->id,
@@ -127,11 +127,11 @@ SIM_CALL(DeviceGetGpuInstancePossiblePlacements_v2, struct nvml_device *d, unsig
         return r;
     }
     const struct sim_profile *p = sim_profile(sim_gpu_board, id);
-    if (!p || !sim_gpu_of(d, &r)) {
+    if (p == NULL || sim_gpu_of(d, &r) == NULL) {
         return sim_end(p ? r : NVML_INVALID_ARGUMENT);
     }
     unsigned need = (unsigned)__builtin_popcount(p->starts);
-    if (!v || *n < need) {
+    if (v == NULL || *n < need) {
         *n = need;
         return sim_end(v ? NVML_INSUFFICIENT_SIZE : NVML_SUCCESS);
     }
@@ -173,7 +173,7 @@ SIM_CALL(DeviceGetGpuInstanceRemainingCapacity, struct nvml_device *d, unsigned 
     }
     struct sim_gpu *g = sim_gpu_of(d, &r);
     const struct sim_profile *p = sim_profile(sim_gpu_board, id);
-    if (!g || !p) {
+    if (g == NULL || p == NULL) {
         return sim_end(g ? NVML_INVALID_ARGUMENT : r);
     }
     for (unsigned i = 0; i < SIM_INSTANCES; i++) {
@@ -204,13 +204,13 @@ static int make_gi(struct nvml_device *d, unsigned id, const struct nvml_placeme
     const struct sim_profile *p = sim_profile(sim_gpu_board, id);
     unsigned row = 0, start = where ? where->start : 0;
 
-    if (!g || !p) {
+    if (g == NULL || p == NULL) {
         return g ? NVML_INVALID_ARGUMENT : r;
     }
     if (!g->mig || (where && where->size != p->size)) {
         return g->mig ? NVML_INVALID_ARGUMENT : NVML_NOT_SUPPORTED;
     }
-    while (!where && start < sim_gpu_board->slices && !fits(g, p, start)) {
+    while (where == NULL && start < sim_gpu_board->slices && !fits(g, p, start)) {
         start++;
     }
     while (row < SIM_INSTANCES && g->gi[row].used) {
@@ -246,7 +246,7 @@ SIM_CALL(GpuInstanceDestroy, struct nvml_gpu_instance *handle) {
         return r;
     }
     struct sim_gi *gi = sim_gi_of(handle, &gpu);
-    if (!gi) {
+    if (gi == NULL) {
         return sim_end(NVML_INVALID_ARGUMENT);
     }
     for (unsigned i = 0; i < SIM_MIG; i++) {
@@ -285,7 +285,7 @@ SIM_CALL(DeviceGetGpuInstanceById, struct nvml_device *d, unsigned id,
     }
     struct sim_gpu *g = sim_gpu_of(d, &r);
     struct sim_gi *gi = g ? sim_gi_by_id(g, id) : NULL;
-    if (!gi) {
+    if (gi == NULL) {
         return sim_end(g ? NVML_NOT_FOUND : r);
     }
     *ret =
@@ -301,7 +301,7 @@ SIM_CALL(GpuInstanceGetInfo, struct nvml_gpu_instance *handle, struct nvml_gpu_i
         return r;
     }
     struct sim_gi *gi = sim_gi_of(handle, &gpu);
-    if (!gi) {
+    if (gi == NULL) {
         return sim_end(NVML_INVALID_ARGUMENT);
     }
     *ret = (struct nvml_gpu_instance_info){.device = (struct nvml_device *)sim_device_handle(gpu),
@@ -333,7 +333,7 @@ SIM_CALL(GpuInstanceGetComputeInstanceProfileInfo, struct nvml_gpu_instance *han
         return r;
     }
     struct sim_gi *gi = sim_gi_of(handle, &gpu);
-    if (!gi || engine != NVML_CI_ENGINE_SHARED || query >= NVML_CI_PROFILE_COUNT) {
+    if (gi == NULL || engine != NVML_CI_ENGINE_SHARED || query >= NVML_CI_PROFILE_COUNT) {
         return sim_end(NVML_INVALID_ARGUMENT);
     }
     const struct sim_profile *p = sim_profile(sim_gpu_board, gi->profile);
@@ -382,7 +382,7 @@ SIM_CALL(GpuInstanceGetComputeInstancePossiblePlacements, struct nvml_gpu_instan
     }
     struct sim_gi *gi = sim_gi_of(handle, &gpu);
     unsigned slices = gi ? sim_profile(sim_gpu_board, gi->profile)->compute : 0;
-    if (!gi || !offered(id, slices)) {
+    if (gi == NULL || !offered(id, slices)) {
         return sim_end(NVML_INVALID_ARGUMENT);
     }
     for (unsigned s = 0; s < slices; s++) {
@@ -408,7 +408,7 @@ SIM_CALL(GpuInstanceCreateComputeInstance, struct nvml_gpu_instance *handle, uns
     }
     struct sim_gi *gi = sim_gi_of(handle, &gpu);
     unsigned slices = gi ? sim_profile(sim_gpu_board, gi->profile)->compute : 0;
-    if (!gi || !offered(id, slices)) {
+    if (gi == NULL || !offered(id, slices)) {
         return sim_end(NVML_INVALID_ARGUMENT);
     }
     struct sim_gpu *g = &sim.gpu[gpu];
@@ -442,7 +442,7 @@ SIM_CALL(ComputeInstanceDestroy, struct nvml_compute_instance *handle) {
         return r;
     }
     struct sim_ci *ci = sim_mig_of(handle, &gpu);
-    if (!ci || ci->held) {
+    if (ci == NULL || ci->held) {
         return sim_end(ci ? NVML_IN_USE : NVML_INVALID_ARGUMENT);
     }
     *ci = (struct sim_ci){0};
@@ -478,7 +478,7 @@ SIM_CALL(ComputeInstanceGetInfo_v2, struct nvml_compute_instance *handle,
     }
     struct sim_ci *ci = sim_mig_of(handle, &gpu);
     struct sim_gi *gi = ci ? sim_gi_by_id(&sim.gpu[gpu], ci->gi) : NULL;
-    if (!gi) {
+    if (gi == NULL) {
         return sim_end(NVML_INVALID_ARGUMENT);
     }
     *ret = (struct nvml_compute_instance_info){

@@ -25,7 +25,7 @@ SIM_CALL(DeviceGetMigDeviceHandleByIndex, struct nvml_device *d, unsigned index,
         return r;
     }
     struct sim_gpu *g = sim_gpu_of(d, &r);
-    if (!g || index >= SIM_MIG) {
+    if (g == NULL || index >= SIM_MIG) {
         return sim_end(g ? NVML_INVALID_ARGUMENT : r);
     }
     if (!g->ci[index].used) {
@@ -98,7 +98,7 @@ SIM_CALL(DeviceGetAttributes_v2, struct nvml_device *mig, struct nvml_attributes
     }
     struct sim_ci *ci = sim_mig_of(mig, &gpu);
     struct sim_gi *gi = ci ? sim_gi_by_id(&sim.gpu[gpu], ci->gi) : NULL;
-    if (!gi) {
+    if (gi == NULL) {
         return sim_end(NVML_NOT_SUPPORTED);
     }
     const struct sim_profile *p = sim_profile(sim_gpu_board, gi->profile);

@@ -127,11 +127,11 @@ static void read_faults(void) {
     const char *state = getenv("BERTH_SIM_STATE");
     char path[4096], line[128];
 
-    if (!state || (size_t)snprintf(path, sizeof(path), "%s.faults", state) >= sizeof(path)) {
+    if (state == NULL || (size_t)snprintf(path, sizeof(path), "%s.faults", state) >= sizeof(path)) {
         return;
     }
     FILE *f = fopen(path, "re");
-    if (!f) {
+    if (f == NULL) {
         return;
     }
     unlink(path);
@@ -146,7 +146,7 @@ static int load(void) {
     const char *spec = getenv("BERTH_SIM_GPUS"), *path = getenv("BERTH_SIM_STATE");
 
     sim_gpu_board = sim_board(spec);
-    if (!sim_gpu_board) {
+    if (sim_gpu_board == NULL) {
         return NVML_DRIVER_NOT_LOADED;
     }
     if (path && state_fd == -1) {
@@ -266,7 +266,7 @@ static const struct sim_handle *live(void *p, enum sim_kind kind) {
 struct sim_gpu *sim_gpu_of(void *p, int *ret_result) {
     const struct sim_handle *h = live(p, SIM_DEVICE);
 
-    if (!h) {
+    if (h == NULL) {
         *ret_result = NVML_INVALID_ARGUMENT;
         return NULL;
     }
@@ -280,10 +280,10 @@ struct sim_gpu *sim_gpu_of(void *p, int *ret_result) {
 struct sim_ci *sim_mig_of(void *p, unsigned *ret_gpu) {
     const struct sim_handle *h = live(p, SIM_MIG_DEVICE);
 
-    if (!h) {
+    if (h == NULL) {
         h = live(p, SIM_CI);
     }
-    if (!h || !sim.gpu[h->gpu].ci[h->row].used) {
+    if (h == NULL || !sim.gpu[h->gpu].ci[h->row].used) {
         return NULL;
     }
     *ret_gpu = h->gpu;
@@ -293,7 +293,7 @@ struct sim_ci *sim_mig_of(void *p, unsigned *ret_gpu) {
 struct sim_gi *sim_gi_of(void *p, unsigned *ret_gpu) {
     const struct sim_handle *h = live(p, SIM_GI);
 
-    if (!h || !sim.gpu[h->gpu].gi[h->row].used) {
+    if (h == NULL || !sim.gpu[h->gpu].gi[h->row].used) {
         return NULL;
     }
     *ret_gpu = h->gpu;
@@ -312,7 +312,7 @@ struct sim_gi *sim_gi_by_id(struct sim_gpu *g, unsigned id) {
 int sim_text(char *out, unsigned n, const char *text) {
     size_t need = strlen(text) + 1;
 
-    if (!out) {
+    if (out == NULL) {
         return NVML_INVALID_ARGUMENT;
     }
     if (n < need) {

@@ -274,8 +274,8 @@ static struct node *find(const char *name) {
 
 static struct node *make(const char *name) {
     struct node *n = find(name);
-    if (!n) {
-        for (int i = 0; i < FILES && !n; i++) {
+    if (n == NULL) {
+        for (int i = 0; i < FILES && n == NULL; i++) {
             n = nodes[i].name[0] ? NULL : &nodes[i];
         }
         assert(n && strlen(name) < sizeof(n->name));
@@ -291,10 +291,19 @@ static struct node *make(const char *name) {
 
 static int v_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags, int *ret_flags) {
     static const sqlite3_io_methods methods = {
-        .iVersion = 1, .xClose = f_close, .xRead = f_read, .xWrite = f_write,
-        .xTruncate = f_truncate, .xSync = f_sync, .xFileSize = f_size, .xLock = f_lock,
-        .xUnlock = f_lock, .xCheckReservedLock = f_reserved, .xFileControl = f_control,
-        .xSectorSize = f_sector, .xDeviceCharacteristics = f_device,
+        .iVersion = 1,
+        .xClose = f_close,
+        .xRead = f_read,
+        .xWrite = f_write,
+        .xTruncate = f_truncate,
+        .xSync = f_sync,
+        .xFileSize = f_size,
+        .xLock = f_lock,
+        .xUnlock = f_lock,
+        .xCheckReservedLock = f_reserved,
+        .xFileControl = f_control,
+        .xSectorSize = f_sector,
+        .xDeviceCharacteristics = f_device,
     };
     struct file *file = (struct file *)f;
     *file = (struct file){0};
@@ -322,7 +331,7 @@ static int v_delete(sqlite3_vfs *v, const char *name, int sync) {
         return SQLITE_IOERR_DELETE;
     }
     struct node *n = find(name);
-    if (!n || !n->exists) {
+    if (n == NULL || !n->exists) {
         return SQLITE_IOERR_DELETE_NOENT;
     }
     remove_node(n, sync);

@@ -24,10 +24,10 @@ enum survival {
 };
 
 struct faultfs {
-    uint64_t calls;          /* that change something: write, sync, truncate, delete, create */
+    uint64_t calls; /* that change something: write, sync, truncate, delete, create */
     uint64_t reads;
-    uint64_t crash_at;       /* of calls; 0: never */
-    uint64_t fail_at;        /* of calls + reads; 0: never */
+    uint64_t crash_at; /* of calls; 0: never */
+    uint64_t fail_at;  /* of calls + reads; 0: never */
     bool fail_forever;
     uint64_t disk_bytes;     /* 0: no limit */
     bool dead, failed, full; /* what has happened */

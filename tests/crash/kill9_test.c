@@ -52,8 +52,10 @@ static void on_acked(struct life *l, uint64_t rv) {
 static _Noreturn void child(uint64_t seed) {
     struct prng r;
     prng_seed(&r, seed);
-    struct life l = {.value = (int)(seed % 100000) * 1000, .staged = on_staged,
-                     .flushed = on_flushed, .acked = on_acked};
+    struct life l = {.value = (int)(seed % 100000) * 1000,
+                     .staged = on_staged,
+                     .flushed = on_flushed,
+                     .acked = on_acked};
     struct err err = {0};
     if (life_begin(&l, (struct store_options){.dir = dir, .wal_bytes = 256 << 10}, &err) != 0) {
         fprintf(stderr, "child: %s\n", err.text);
@@ -172,7 +174,7 @@ int main(int argc, char **argv) {
     }
     snprintf(dir, sizeof(dir), "%s/berth-kill9-XXXXXX", tmp);
     int64_t kills = 1000;
-    if ((argc > 1 && !str_to_i64(str_of(argv[1]), &kills)) || !mkdtemp(dir)) {
+    if ((argc > 1 && !str_to_i64(str_of(argv[1]), &kills)) || mkdtemp(dir) == NULL) {
         return 2;
     }
     struct prng r;

@@ -27,8 +27,8 @@ int life_begin(struct life *l, struct store_options o, struct err *err) {
     if (code != 0) {
         return code;
     }
-    l->m = mirror_new(&(struct mirror_options){.journal = store_journal(l->store),
-                                               .history_events = 50});
+    l->m = mirror_new(
+        &(struct mirror_options){.journal = store_journal(l->store), .history_events = 50});
     code = l->m ? store_recover(l->store, l->m, NULL, err) : ERR_NOMEM;
     if (code != 0) {
         store_close(l->store);
@@ -44,9 +44,10 @@ static void on_done(void *ctx, int code, const struct object *o, const struct er
         l->acked(l, p->rv);
     }
     if (l->w) {
-        witness_outcome(l->w, p->rv, code == 0         ? OUTCOME_ACKED
-                                     : code == ERR_IO ? OUTCOME_UNKNOWN
-                                                      : OUTCOME_REFUSED);
+        witness_outcome(l->w, p->rv,
+                        code == 0        ? OUTCOME_ACKED
+                        : code == ERR_IO ? OUTCOME_UNKNOWN
+                                         : OUTCOME_REFUSED);
     }
     mem_free(p);
 }
@@ -61,15 +62,18 @@ static void write_one(struct life *l, struct prng *r) {
     size_t size = prng_below(r, 4) ? prng_below(r, 600) : prng_below(r, 9000);
     struct object *o = witness_object(key, value, size);
     struct pending *p = mem_alloc(sizeof(*p));
-    if (!o || !p) {
+    if (o == NULL || p == NULL) {
         object_unref(o);
         mem_free(p);
         return;
     }
     object_ref(o);
     p->l = l;
-    int code = mirror_write(l->m, del ? CHANGE_DELETED : now ? CHANGE_MODIFIED : CHANGE_ADDED, o,
-                            now ? now->rv : 0, on_done, p, NULL);
+    int code = mirror_write(l->m,
+                            del   ? CHANGE_DELETED
+                            : now ? CHANGE_MODIFIED
+                                  : CHANGE_ADDED,
+                            o, now ? now->rv : 0, on_done, p, NULL);
     if (code == 0) {
         p->rv = o->rv;
         if (l->staged) {

@@ -34,8 +34,8 @@ static uint64_t runs, recoveries;
 static bool hit; /* the last run's fault came */
 
 static struct store_options options(const struct run *run) {
-    return (struct store_options){.dir = dir, .vfs = "fault", .wal_bytes = WAL_SMALL,
-                                  .unsafe_nosync = run->nosync};
+    return (struct store_options){
+        .dir = dir, .vfs = "fault", .wal_bytes = WAL_SMALL, .unsafe_nosync = run->nosync};
 }
 
 static void set_fault(const struct run *run) {
@@ -133,7 +133,7 @@ static const char *one_run(const struct run *run) {
     life_end(&l);
     faultfs_power_on(SURVIVE_NOTHING, &r);
     wrong = wrong ? wrong : judge(&l, run);
-    if (!wrong) {
+    if (wrong == NULL) {
         life_end(&l);
     }
     runs++;
@@ -153,7 +153,7 @@ static bool try(struct run run, bool wanted) {
 
 /* Every call from the first to the last, until the fault does not come any more; `step` skips some. */
 static uint64_t sweep(struct run run, uint64_t step) {
-    for (run.at = 1; ; run.at += step) {
+    for (run.at = 1;; run.at += step) {
         (void)try(run, false);
         if (!hit) {
             return run.at;
@@ -171,8 +171,8 @@ static void test_power(uint64_t seed) {
 }
 
 static void test_failures(uint64_t seed) {
-    uint64_t once = sweep((struct run){.seed = seed, .fault = FAULT_ONCE,
-                                       .survival = SURVIVE_ALL}, 1);
+    uint64_t once =
+        sweep((struct run){.seed = seed, .fault = FAULT_ONCE, .survival = SURVIVE_ALL}, 1);
     (void)sweep((struct run){.seed = seed, .fault = FAULT_ONCE, .survival = SURVIVE_NOTHING}, 3);
     (void)sweep((struct run){.seed = seed, .fault = FAULT_FOREVER, .survival = SURVIVE_SUBSET}, 2);
     printf("ok - each of %llu calls fails, once and for ever\n", (unsigned long long)once);
@@ -222,7 +222,7 @@ int main(int argc, char **argv) {
     const char *shm = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     snprintf(dir, sizeof(dir), "%s/berth-vfs-XXXXXX", shm);
     int64_t times = 1;
-    if ((argc > 1 && !str_to_i64(str_of(argv[1]), &times)) || !mkdtemp(dir) ||
+    if ((argc > 1 && !str_to_i64(str_of(argv[1]), &times)) || mkdtemp(dir) == NULL ||
         faultfs_register() != 0) {
         return 2;
     }

@@ -36,7 +36,7 @@ static int value_of(const struct mirror *m, int key) {
     char name[16];
     witness_key(key, name);
     const struct object *o = mirror_get(m, &fake_map, STR("ns"), str_of(name));
-    if (!o) {
+    if (o == NULL) {
         return 0;
     }
     static const struct str mark = {"\"v\":\"", 5};
@@ -99,7 +99,7 @@ struct object *witness_object(int key, int value, size_t size) {
     char name[16];
     witness_key(key, name);
     char *text = mem_alloc(size + 16);
-    if (!text) {
+    if (text == NULL) {
         return NULL;
     }
     int n = snprintf(text, 16, "%d ", value);

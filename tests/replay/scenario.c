@@ -27,7 +27,7 @@ struct replay {
     struct map with_pods; /* ClusterQueues that count the resource "pods" */
     struct map by_name, by_uid;
     struct entrant_vec jobs, admitted, preempted; /* in order of submission; of the last cycle */
-    struct line_vec got;                /* of the last cycle */
+    struct line_vec got;                          /* of the last cycle */
     int64_t now_ns;
     size_t step, cycle;
     bool seen; /* admissions are told to the engine as those that were written */

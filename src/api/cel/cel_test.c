@@ -310,9 +310,12 @@ static void test_long_values_cost(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_true), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_old),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_ends), cmocka_unit_test(test_fields_that_no_object_has),
+        cmocka_unit_test(test_true),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_old),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_fields_that_no_object_has),
         cmocka_unit_test(test_long_values_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,10 +82,10 @@ static void workload(void **state) {
              "{\"accumulatedPastExexcutionTimeSeconds\":4}}");
 }
 
-#define ASSIGNED(version_, assignment_)                                                         \
-    "{\"apiVersion\":\"kueue.x-k8s.io/" version_ "\",\"status\":{\"admission\":{"               \
-    "\"podSetAssignments\":[{\"topologyAssignment\":{\"levels\":[\"rack\",\"host\"],"           \
-    assignment_ "}}]}}}"
+#define ASSIGNED(version_, assignment_)                                                            \
+    "{\"apiVersion\":\"kueue.x-k8s.io/" version_ "\",\"status\":{\"admission\":{"                  \
+    "\"podSetAssignments\":[{\"topologyAssignment\":{\"levels\":[\"rack\",\"host\"]," assignment_  \
+    "}}]}}}"
 
 static void topology_assignment(void **state) {
     const char *domains =

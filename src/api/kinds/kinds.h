@@ -11,6 +11,7 @@
 #include "api/tables/table.h"
 
 /* The built-in kinds in discovery order: kind_<name> each. A new kind is one more word here. */
+/* clang-format off */
 #define BUILTIN_KINDS(KIND)                                                                        \
     KIND(config_map) KIND(endpoints) KIND(event) KIND(limit_range) KIND(namespace) KIND(node)      \
     KIND(persistent_volume_claim) KIND(persistent_volume)                                          \
@@ -41,6 +42,7 @@
     KIND(hardware_profile)                                                                         \
     KIND(visible_cluster_queue) KIND(visible_local_queue)                                          \
     KIND(custom_resource_definition)
+/* clang-format on */
 #define KIND_EXTERN(name_) extern const struct kind kind_##name_;
 BUILTIN_KINDS(KIND_EXTERN)
 #undef KIND_EXTERN

@@ -6,8 +6,8 @@
  */
 #include "api/tables/view_batch.h"
 
-#include "api/schema/codec.h"
 #include "api/kinds/kinds.h"
+#include "api/schema/codec.h"
 #include "wire/text/time.h"
 
 static void set_i64_if_absent(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *key, int64_t v) {
@@ -83,15 +83,16 @@ static void job_change(yyjson_mut_val *spec, yyjson_val *old, struct causes *c) 
     struct path at = path_member(NULL, "spec"), template = path_member(&at, "template");
     struct path completions = path_member(&at, "completions");
     yyjson_val *was = json_get(old, STR("spec"));
-    bool may_steer = json_bool_at(was, "suspend", false) && !json_path(old, "status.startTime");
+    bool may_steer =
+        json_bool_at(was, "suspend", false) && json_path(old, "status.startTime") == NULL;
     yyjson_mut_val *now = json_mget(spec, STR("template"));
     if (!template_same(now, json_get(was, STR("template")), may_steer)) {
         cause_invalid_json(c, &template, now, "field is immutable");
     }
     yyjson_mut_val *n = json_mget(spec, STR("completions"));
-    bool elastic = str_is(json_mstr_at(spec, "completionMode"), "Indexed") && n != NULL &&
-                   yyjson_mut_get_sint(n) ==
-                       yyjson_mut_get_sint(json_mget(spec, STR("parallelism")));
+    bool elastic =
+        str_is(json_mstr_at(spec, "completionMode"), "Indexed") && n != NULL &&
+        yyjson_mut_get_sint(n) == yyjson_mut_get_sint(json_mget(spec, STR("parallelism")));
     if (!elastic) {
         check_immutable(c, &completions, n, json_get(was, STR("completions")));
     }
@@ -135,9 +136,12 @@ static const char *job_state(yyjson_val *obj) {
     static const struct {
         const char *condition, *text;
     } states[] = {
-        {"Complete", "Complete"},           {"Failed", "Failed"},
-        {NULL, "Terminating"},              {"Suspended", "Suspended"},
-        {"FailureTarget", "FailureTarget"}, {"SuccessCriteriaMet", "SuccessCriteriaMet"},
+        {"Complete", "Complete"},
+        {"Failed", "Failed"},
+        {NULL, "Terminating"},
+        {"Suspended", "Suspended"},
+        {"FailureTarget", "FailureTarget"},
+        {"SuccessCriteriaMet", "SuccessCriteriaMet"},
     };
     for (size_t i = 0; i < COUNT(states); i++) {
         bool is = states[i].condition == NULL

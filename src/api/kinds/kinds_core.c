@@ -114,7 +114,9 @@ static void node_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out) {
     switch (i) {
     case 1:
         cell_f(out, "%s%s",
-               str_is(ready, "True") ? "Ready" : ready.n ? "NotReady" : "Unknown",
+               str_is(ready, "True") ? "Ready"
+               : ready.n             ? "NotReady"
+                                     : "Unknown",
                json_bool_at(obj, "spec.unschedulable", false) ? ",SchedulingDisabled" : "");
         break;
     case 2:

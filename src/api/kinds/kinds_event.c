@@ -77,8 +77,8 @@ static void source_cell(yyjson_val *obj, struct buf *out) {
 }
 
 static void event_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out) {
-    static const char *const last[] = {"series.lastObservedTime", "lastTimestamp",
-                                       "firstTimestamp", "eventTime", NULL};
+    static const char *const last[] = {"series.lastObservedTime", "lastTimestamp", "firstTimestamp",
+                                       "eventTime", NULL};
     static const char *const first[] = {"firstTimestamp", "eventTime", NULL};
     int64_t count;
     switch (i) {
@@ -122,13 +122,18 @@ static const struct column columns[] = {
     COLUMN_PATH("Type", "string", 0, "type", "Normal or Warning."),
     COLUMN_PATH("Reason", "string", 0, "reason", "Machine-readable reason."),
     COLUMN("Object", "string", 0, "Object of the event."),
-    COLUMN_PATH("Subobject", "string", 1, "involvedObject.fieldPath", "Part of the object, as a "
-                                                                      "field path."),
+    COLUMN_PATH("Subobject", "string", 1, "involvedObject.fieldPath",
+                "Part of the object, as a "
+                "field path."),
     COLUMN("Source", "string", 1, "Source of the event."),
     COLUMN_PATH("Message", "string", 0, "message", "Human-readable message."),
     COLUMN("First Seen", "string", 1, "Time of the first occurrence."),
     COLUMN("Count", "string", 1, "Number of occurrences."),
-    {.name = "Name", .type = "string", .format = "name", .priority = 1, .path = "metadata.name",
+    {.name = "Name",
+     .type = "string",
+     .format = "name",
+     .priority = 1,
+     .path = "metadata.name",
      .doc = "Name of the object, unique in its namespace."},
 };
 

@@ -1,6 +1,6 @@
 /* kinds_extension: the row of CustomResourceDefinition; its rules are in crd_check.c and crd_structural.c. */
-#include "api/schema/crd_check.h"
 #include "api/kinds/kinds.h"
+#include "api/schema/crd_check.h"
 
 static const struct column crd_columns[] = {
     COLUMN_NAME,

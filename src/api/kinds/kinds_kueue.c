@@ -37,14 +37,14 @@ static void workload_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *ou
     }
 }
 
-#define COLUMN_CRD_AGE                                                                \
-    {                                                                                 \
-        .name = "Age", .type = "date", .path = "metadata.creationTimestamp",          \
-        .doc = "How long ago the object was created."                                 \
+#define COLUMN_CRD_AGE                                                                             \
+    {                                                                                              \
+        .name = "Age", .type = "date", .path = "metadata.creationTimestamp",                       \
+        .doc = "How long ago the object was created."                                              \
     }
 
-#define COLUMN_CONDITION(name_, doc_) \
-    {.name = name_, .type = "string", .condition = name_, .doc = doc_}
+#define COLUMN_CONDITION(name_, doc_)                                                              \
+    { .name = name_, .type = "string", .condition = name_, .doc = doc_ }
 
 static const struct column plain_columns[] = {COLUMN_NAME, COLUMN_CRD_AGE};
 static const struct column cluster_queue_columns[] = {
@@ -58,8 +58,9 @@ static const struct column cluster_queue_columns[] = {
 };
 static const struct column local_queue_columns[] = {
     COLUMN_NAME,
-    COLUMN_PATH("ClusterQueue", "string", 0, "spec.clusterQueue", "ClusterQueue that the queue "
-                                                                  "submits to."),
+    COLUMN_PATH("ClusterQueue", "string", 0, "spec.clusterQueue",
+                "ClusterQueue that the queue "
+                "submits to."),
     COLUMN_PATH("Pending Workloads", "integer", 0, "status.pendingWorkloads",
                 "Workloads that wait for admission."),
     COLUMN_PATH("Admitted Workloads", "integer", 0, "status.admittedWorkloads",
@@ -80,18 +81,23 @@ static const struct column priority_columns[] = {
 };
 
 /* v1beta2 first: preferred and stored. */
-#define VERSIONS(new_, old_, up_, down_)                                              \
-    .versions = (const struct kind_version[]){                                        \
-        {.version = "v1beta2", .schema = &new_},                                      \
-        {.version = "v1beta1", .schema = &old_, .deprecated = true,                   \
-         .to_storage = up_, .from_storage = down_},                                   \
-    },                                                                                \
+#define VERSIONS(new_, old_, up_, down_)                                                           \
+    .versions =                                                                                    \
+        (const struct kind_version[]){                                                             \
+            {.version = "v1beta2", .schema = &new_},                                               \
+            {.version = "v1beta1",                                                                 \
+             .schema = &old_,                                                                      \
+             .deprecated = true,                                                                   \
+             .to_storage = up_,                                                                    \
+             .from_storage = down_},                                                               \
+        },                                                                                         \
     .n_versions = 2
-#define NAMES(...) (const char *const[]){__VA_ARGS__, NULL}
-#define KUEUE_ROW(kind_, plural_, singular_, flags_, columns_)                        \
-    .group = KUEUE_GROUP, .kind = kind_, .plural = plural_, .singular = singular_,    \
-    .flags = KIND_CUSTOM | KIND_GENERATION | KIND_RV_REQUIRED | (flags_),             \
-    .columns = columns_, .n_columns = COUNT(columns_)
+#define NAMES(...)                                                                                 \
+    (const char *const[]) { __VA_ARGS__, NULL }
+#define KUEUE_ROW(kind_, plural_, singular_, flags_, columns_)                                     \
+    .group = KUEUE_GROUP, .kind = kind_, .plural = plural_, .singular = singular_,                 \
+    .flags = KIND_CUSTOM | KIND_GENERATION | KIND_RV_REQUIRED | (flags_), .columns = columns_,     \
+    .n_columns = COUNT(columns_)
 
 const struct kind kind_resource_flavor = {
     KUEUE_ROW("ResourceFlavor", "resourceflavors", "resourceflavor", 0, plain_columns),
@@ -128,8 +134,7 @@ const struct kind kind_local_queue = {
 };
 
 const struct kind kind_workload = {
-    KUEUE_ROW("Workload", "workloads", "workload", KIND_NAMESPACED | KIND_STATUS,
-              workload_columns),
+    KUEUE_ROW("Workload", "workloads", "workload", KIND_NAMESPACED | KIND_STATUS, workload_columns),
     VERSIONS(schema_workload, schema_v1beta1_workload, workload_up, workload_down),
     .short_names = NAMES("kwl", "kueueworkload", "kueueworkloads"),
     .selectable = NAMES("status.admission.clusterQueue"),

@@ -134,7 +134,7 @@ static void check_peers(yyjson_mut_val *list, const struct path *at, struct caus
                     spaces = path_member(&one, "namespaceSelector");
         yyjson_mut_val *b = json_mget(p, STR("ipBlock")), *ps = json_mget(p, STR("podSelector")),
                        *ns = json_mget(p, STR("namespaceSelector"));
-        if (!b && !ps && !ns) {
+        if (b == NULL && ps == NULL && ns == NULL) {
             cause_required(c, &one, "must specify a peer");
         } else if (b && (ps || ns)) {
             cause_forbidden(c, &one, "may not specify both ipBlock and another peer");
@@ -159,7 +159,7 @@ static void check_policy_ports(yyjson_mut_val *list, const struct path *at, stru
         } else if (v && (n < 1 || n > 65535)) {
             cause_invalid_json(c, &port, v, "must be between 1 and 65535, inclusive");
         }
-        if (e && !v) {
+        if (e && v == NULL) {
             cause_invalid_json(c, &last, e, "may not be specified when `port` is not specified");
         } else if (e && (end < n || end > 65535)) {
             cause_invalid_json(c, &last, e, "must be greater than or equal to `port`");

@@ -84,8 +84,9 @@ static const struct column columns[] = {
     COLUMN_AGE,
     COLUMN("IP", "string", 1, "Address of the pod."),
     COLUMN("Node", "string", 1, "Node that the pod is bound to."),
-    COLUMN("Nominated Node", "string", 1, "Node on which lower-priority pods are being preempted "
-                                          "for the pod."),
+    COLUMN("Nominated Node", "string", 1,
+           "Node on which lower-priority pods are being preempted "
+           "for the pod."),
     COLUMN("Readiness Gates", "string", 1, "Readiness gates that are met, out of all."),
 };
 
@@ -103,12 +104,12 @@ const struct kind kind_pod = {
     .n_versions = COUNT(versions),
     .columns = columns,
     .n_columns = COUNT(columns),
-    .selectable = (const char *const[]){"spec.nodeName", "spec.restartPolicy", "spec.schedulerName",
-                                        "spec.serviceAccountName", "spec.hostNetwork",
-                                        "status.phase", "status.podIP", "status.podIPs",
-                                        "status.nominatedNodeName", NULL},
-    .subresources = (const char *const[]){"attach", "binding", "eviction", "exec", "log",
-                                          "portforward", NULL},
+    .selectable =
+        (const char *const[]){"spec.nodeName", "spec.restartPolicy", "spec.schedulerName",
+                              "spec.serviceAccountName", "spec.hostNetwork", "status.phase",
+                              "status.podIP", "status.podIPs", "status.nominatedNodeName", NULL},
+    .subresources =
+        (const char *const[]){"attach", "binding", "eviction", "exec", "log", "portforward", NULL},
     .set_defaults = pod_defaults,
     .prepare = pod_prepare,
     .check = pod_check,

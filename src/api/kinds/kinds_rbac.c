@@ -156,13 +156,18 @@ static const struct column binding_columns[] = {
 };
 
 #define RBAC_GROUP "rbac.authorization.k8s.io"
-#define RBAC_KIND(name_, kind_, plural_, singular_, flags_, schema_, columns_, ...)           \
-    const struct kind name_ = {                                                               \
-        .group = RBAC_GROUP, .kind = kind_, .plural = plural_, .singular = singular_,         \
-        .flags = KIND_PATH_NAME | KIND_CREATE_ON_UPDATE | (flags_),                           \
-        .versions = &(const struct kind_version){.version = "v1", .schema = &schema_},        \
-        .n_versions = 1, .columns = columns_, .n_columns = COUNT(columns_), __VA_ARGS__       \
-    }
+#define RBAC_KIND(name_, kind_, plural_, singular_, flags_, schema_, columns_, ...)                \
+    const struct kind name_ = {                                                                    \
+        .group = RBAC_GROUP,                                                                       \
+        .kind = kind_,                                                                             \
+        .plural = plural_,                                                                         \
+        .singular = singular_,                                                                     \
+        .flags = KIND_PATH_NAME | KIND_CREATE_ON_UPDATE | (flags_),                                \
+        .versions = &(const struct kind_version){.version = "v1", .schema = &schema_},             \
+        .n_versions = 1,                                                                           \
+        .columns = columns_,                                                                       \
+        .n_columns = COUNT(columns_),                                                              \
+        __VA_ARGS__}
 
 RBAC_KIND(kind_role, "Role", "roles", "role", KIND_NAMESPACED, schema_role, role_columns,
           .check = role_check);
@@ -175,13 +180,15 @@ RBAC_KIND(kind_cluster_role_binding, "ClusterRoleBinding", "clusterrolebindings"
           "clusterrolebinding", 0, schema_cluster_role_binding, binding_columns,
           .set_defaults = binding_defaults, .check = binding_check, .cell = binding_cell);
 
-#define REVIEW_KIND(name_, group_, kind_, plural_, singular_, flags_, schema_)                \
-    const struct kind name_ = {                                                               \
-        .group = group_, .kind = kind_, .plural = plural_, .singular = singular_,             \
-        .flags = KIND_VIRTUAL | (flags_),                                                     \
-        .versions = &(const struct kind_version){.version = "v1", .schema = &schema_},        \
-        .n_versions = 1                                                                       \
-    }
+#define REVIEW_KIND(name_, group_, kind_, plural_, singular_, flags_, schema_)                     \
+    const struct kind name_ = {                                                                    \
+        .group = group_,                                                                           \
+        .kind = kind_,                                                                             \
+        .plural = plural_,                                                                         \
+        .singular = singular_,                                                                     \
+        .flags = KIND_VIRTUAL | (flags_),                                                          \
+        .versions = &(const struct kind_version){.version = "v1", .schema = &schema_},             \
+        .n_versions = 1}
 
 REVIEW_KIND(kind_self_subject_review, "authentication.k8s.io", "SelfSubjectReview",
             "selfsubjectreviews", "selfsubjectreview", 0, schema_self_subject_review);

@@ -9,9 +9,7 @@
         .doc = "How long ago the object was created."                                              \
     }
 #define NAMES(...)                                                                                 \
-    (const char *const[]) {                                                                        \
-        __VA_ARGS__, NULL                                                                          \
-    }
+    (const char *const[]) { __VA_ARGS__, NULL }
 #define STORED(kind_, plural_, singular_, flags_, columns_, schema_)                               \
     .group = "berth.dev", .kind = kind_, .plural = plural_, .singular = singular_,                 \
     .flags = KIND_CUSTOM | KIND_GENERATION | KIND_RV_REQUIRED | (flags_), .columns = columns_,     \
@@ -31,8 +29,9 @@ static const struct column reservation_columns[] = {
     COLUMN_PATH("End", "string", 0, "spec.end", "End in UTC."),
     COLUMN("Booked", "string", 0, "Booked resources."),
     COLUMN_PATH("Reason", "string", 0, "status.reason", "Reason of the phase."),
-    COLUMN_PATH("For", "string", 1, "spec.beneficiary.name", "User or group for whom the booking "
-                                                             "is made."),
+    COLUMN_PATH("For", "string", 1, "spec.beneficiary.name",
+                "User or group for whom the booking "
+                "is made."),
     COLUMN_PATH("Class", "string", 1, "spec.class", "Class of the booking."),
     COLUMN_PATH("GPU Hours", "string", 1, "status.cost.committed", "Consumed GPU hours."),
     COLUMN_STARTED,
@@ -74,8 +73,9 @@ static const struct column policy_columns[] = {
     COLUMN_PATH("Cohort", "string", 0, "spec.pool.cohort", "Cohort whose quota can be booked."),
     COLUMN_PATH("Grid", "string", 0, "spec.granularity", "Grid on which bookings start and end."),
     COLUMN_PATH("Longest", "string", 0, "spec.maxDuration", "Maximum duration of a booking."),
-    COLUMN_PATH("Days Ahead", "integer", 0, "spec.daysAhead", "How far in the future a booking can "
-                                                              "start."),
+    COLUMN_PATH("Days Ahead", "integer", 0, "spec.daysAhead",
+                "How far in the future a booking can "
+                "start."),
     COLUMN_PATH("Zone", "string", 1, "spec.timeZone", "IANA time zone."),
     COLUMN_STARTED,
 };
@@ -109,8 +109,9 @@ static const struct column series_columns[] = {
     COLUMN_PATH("Duration", "string", 0, "spec.duration", "Duration of each occurrence."),
     COLUMN_PATH("Recurs", "string", 0, "spec.rrule", "Recurrence rule of RFC 5545."),
     COLUMN_PATH("Zone", "string", 0, "spec.timeZone", "IANA time zone."),
-    COLUMN_PATH("Until", "string", 1, "status.horizon", "Time up to which occurrences have been "
-                                                        "created."),
+    COLUMN_PATH("Until", "string", 1, "status.horizon",
+                "Time up to which occurrences have been "
+                "created."),
     COLUMN_STARTED,
 };
 const struct kind kind_reservation_series = {

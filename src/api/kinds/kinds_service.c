@@ -93,7 +93,7 @@ static void check_target(yyjson_mut_val *port, const struct path *at, struct cau
             fault = "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)";
         }
     }
-    fault = !fault && !letter ? "must contain at least one letter (a-z)" : fault;
+    fault = fault == NULL && !letter ? "must contain at least one letter (a-z)" : fault;
     if (fault && v) {
         cause_invalid(c, &target, name, "%s", fault);
     }

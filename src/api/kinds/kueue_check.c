@@ -45,8 +45,8 @@ void resource_flavor_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *
 
 struct groups {
     struct causes *c;
-    bool has_parent;   /* borrowing and lending are limits towards a parent */
-    bool cap_lending;  /* a cluster queue lends at most what it has */
+    bool has_parent;  /* borrowing and lending are limits towards a parent */
+    bool cap_lending; /* a cluster queue lends at most what it has */
     yyjson_mut_val *list;
     const struct path *at;
 };
@@ -88,8 +88,7 @@ static void check_limit(struct groups *g, yyjson_mut_val *quota, const char *mem
     if (g->cap_lending && strcmp(member, "lendingLimit") == 0 &&
         quantity_parse(json_mstr_at(quota, "nominalQuota"), &nominal, NULL) == 0 &&
         quantity_cmp(limit, nominal) > 0) {
-        cause_invalid(g->c, &here, json_mstr(v),
-                      "must be less than or equal to the nominalQuota");
+        cause_invalid(g->c, &here, json_mstr(v), "must be less than or equal to the nominalQuota");
     }
 }
 

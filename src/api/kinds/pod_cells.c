@@ -1,6 +1,6 @@
 /* pod_cells: the Status of a pod as people know it, and the other cells of `kubectl get pods`. */
-#include "api/schema/codec.h"
 #include "api/kinds/kinds.h"
+#include "api/schema/codec.h"
 #include "wire/text/time.h"
 
 struct pod_summary {
@@ -98,8 +98,9 @@ static void containers_summary(struct pod_summary *s, yyjson_val *obj) {
         }
     }
     if (strcmp(s->status, "Completed") == 0 && running) {
-        set_status(s, "", str_is(condition_status(obj, "Ready"), "True") ? STR("Running")
-                                                                         : STR("NotReady"));
+        set_status(s, "",
+                   str_is(condition_status(obj, "Ready"), "True") ? STR("Running")
+                                                                  : STR("NotReady"));
     }
 }
 

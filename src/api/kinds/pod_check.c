@@ -79,8 +79,8 @@ static void check_resources(yyjson_mut_val *resources, const struct path *at, st
     yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(requests);
     yyjson_mut_val *k;
     while ((k = yyjson_mut_obj_iter_next(&it)) != NULL) {
-        check_request(json_mstr(k), json_mstr(yyjson_mut_obj_iter_get_val(k)), limits,
-                      &requests_at, c);
+        check_request(json_mstr(k), json_mstr(yyjson_mut_obj_iter_get_val(k)), limits, &requests_at,
+                      c);
     }
 }
 
@@ -118,8 +118,7 @@ static void check_mounts(yyjson_mut_val *container, yyjson_mut_val *volumes, con
             struct buf b;
             buf_init(&b, 0);
             buf_json(&b, volume);
-            causes_add(c, CAUSE_INVALID, path_text(&name, c->arena), "Not found: %s",
-                       buf_cstr(&b));
+            causes_add(c, CAUSE_INVALID, path_text(&name, c->arena), "Not found: %s", buf_cstr(&b));
             buf_release(&b);
         }
         if (seen_before(c, mounts, i, "mountPath", path)) {
@@ -390,9 +389,17 @@ static bool map_contains(yyjson_mut_val *whole, yyjson_val *part) {
 static void check_pod_change(yyjson_mut_val *spec, yyjson_val *was, struct causes *c) {
     static const char *const image[] = {"image", NULL};
     static const char *const handled[] = {
-        "containers",   "initContainers", "ephemeralContainers", "activeDeadlineSeconds",
-        "tolerations",  "schedulingGates", "nodeName",           "terminationGracePeriodSeconds",
-        "nodeSelector", "affinity",        NULL,
+        "containers",
+        "initContainers",
+        "ephemeralContainers",
+        "activeDeadlineSeconds",
+        "tolerations",
+        "schedulingGates",
+        "nodeName",
+        "terminationGracePeriodSeconds",
+        "nodeSelector",
+        "affinity",
+        NULL,
     };
     struct path at = path_member(NULL, "spec"), gates = path_member(&at, "schedulingGates");
     struct path node = path_member(&at, "nodeName");
@@ -416,10 +423,10 @@ static void check_pod_change(yyjson_mut_val *spec, yyjson_val *was, struct cause
         struct path selector = path_member(&at, "nodeSelector");
         cause_forbidden(c, &selector, "only additions are allowed while the pod is gated");
     }
-    same = same && (gated || (same_value(json_mget(spec, STR("nodeSelector")),
-                                         json_get(was, STR("nodeSelector"))) &&
-                              same_value(json_mget(spec, STR("affinity")),
-                                         json_get(was, STR("affinity")))));
+    same = same &&
+           (gated ||
+            (same_value(json_mget(spec, STR("nodeSelector")), json_get(was, STR("nodeSelector"))) &&
+             same_value(json_mget(spec, STR("affinity")), json_get(was, STR("affinity")))));
     if (!same) {
         cause_forbidden(c, &at,
                         "pod updates may not change fields other than "

@@ -5,7 +5,10 @@
 static const struct kind *const builtin[] = {BUILTIN_KINDS(KIND_ADDRESS)};
 
 static const struct kind *const bodies[] = {
-    &kind_delete_options, &kind_eviction, &kind_token_request, &kind_status,
+    &kind_delete_options,
+    &kind_eviction,
+    &kind_token_request,
+    &kind_status,
 };
 
 const struct kind_rows kind_rows = {

@@ -451,10 +451,10 @@ static void elastic_workloads(void **state) {
 }
 
 #define SETS(name_, count_, done_, status_)                                                        \
-    "{\"metadata\":{\"name\":\"w\",\"annotations\":{\"kueue.x-k8s.io/elastic-job\":\"" name_ \
-    "\"}},\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":" count_                        \
+    "{\"metadata\":{\"name\":\"w\",\"annotations\":{\"kueue.x-k8s.io/elastic-job\":\"" name_       \
+    "\"}},\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":" count_                             \
     ",\"template\":{\"spec\":{" CONTAINERS("") "}}}]},\"status\":{\"reclaimablePods\":[" done_     \
-    "]," status_ "}}"
+                                               "]," status_ "}}"
 #define DONE(n_) "{\"name\":\"main\",\"count\":" n_ "}"
 #define HELD                                                                                       \
     "\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"}],\"admission\":{"            \

@@ -42,8 +42,7 @@ static void check_topology_request(yyjson_mut_val *r, const struct path *at, str
     }
 }
 
-static void check_reserved_resource(yyjson_mut_val *spec, const struct path *at,
-                                    struct causes *c) {
+static void check_reserved_resource(yyjson_mut_val *spec, const struct path *at, struct causes *c) {
     static const char *const lists[] = {"initContainers", "containers"};
     for (size_t l = 0; l < COUNT(lists); l++) {
         struct path list_at = path_member(at, lists[l]);
@@ -67,8 +66,8 @@ static int check_pod_sets(yyjson_mut_val *list, const struct path *at, struct ca
         struct path request = path_member(&here, "topologyRequest");
         struct str name = json_mstr_at(set, "name");
         yyjson_mut_val *min = json_mget(set, STR("minCount"));
-        if (min != NULL && yyjson_mut_get_sint(min) >
-                               yyjson_mut_get_sint(json_mget(set, STR("count")))) {
+        if (min != NULL &&
+            yyjson_mut_get_sint(min) > yyjson_mut_get_sint(json_mget(set, STR("count")))) {
             RULE_OBJECT(c, &here, "minCount should be positive and less or equal to count");
         }
         partial += min != NULL;
@@ -142,15 +141,14 @@ static void check_admission(yyjson_mut_val *obj, yyjson_val *old, struct causes 
     }
     if (condition_is_true(obj, "QuotaReserved") &&
         yyjson_mut_arr_size(sets) != yyjson_mut_arr_size(json_mpath(obj, "spec.podSets"))) {
-        RULE_OBJECT(c, NULL,
-                    "podSetAssignments must have the same number of podSets as the spec");
+        RULE_OBJECT(c, NULL, "podSetAssignments must have the same number of podSets as the spec");
     }
     if (was == NULL) {
         return;
     }
     yyjson_val *old_sets = json_get(was, STR("podSetAssignments"));
-    bool same = same_except(now, was, sets_only) &&
-                yyjson_mut_arr_size(sets) == yyjson_arr_size(old_sets);
+    bool same =
+        same_except(now, was, sets_only) && yyjson_mut_arr_size(sets) == yyjson_arr_size(old_sets);
     yyjson_arr_iter theirs = yyjson_arr_iter_with(old_sets);
     EACH(sets, j, assigned) {
         (void)j;

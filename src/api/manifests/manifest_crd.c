@@ -318,7 +318,8 @@ static void write_definition(struct buf *b, const struct kind *k,
 }
 
 bool manifest_defines(const struct kind *k) {
-    return (k->flags & KIND_CUSTOM) && !(k->flags & (KIND_VIRTUAL | KIND_COMPUTED)) && !k->notice;
+    return (k->flags & KIND_CUSTOM) && !(k->flags & (KIND_VIRTUAL | KIND_COMPUTED)) &&
+           k->notice == NULL;
 }
 
 int manifest_crds(const struct manifest_options *o, struct buf *out, struct err *err) {

@@ -5,8 +5,8 @@
  * and patched, never replaced; only Workloads are made and deleted, pods deleted where their group is evicted, and jobs
  * where the Configuration says for how long deactivated ones are kept.
  */
-#include "api/schema/kind.h"
 #include "api/manifests/manifest.h"
+#include "api/schema/kind.h"
 #include "api/webhooks.h"
 
 struct rule {

@@ -8,21 +8,21 @@
 #include "api/tables/table.h"
 
 /* Columns that many kinds have. */
-#define COLUMN_NAME                                                                     \
-    {                                                                                   \
-        .name = "Name", .type = "string", .format = "name", .path = "metadata.name",    \
-        .doc = "Name of the object, unique in its namespace."                           \
+#define COLUMN_NAME                                                                                \
+    {                                                                                              \
+        .name = "Name", .type = "string", .format = "name", .path = "metadata.name",               \
+        .doc = "Name of the object, unique in its namespace."                                      \
     }
-#define COLUMN_AGE                                                                      \
-    {                                                                                   \
-        .name = "Age", .type = "string", .path = "metadata.creationTimestamp",          \
-        .doc = "How long ago the object was created."                                   \
+#define COLUMN_AGE                                                                                 \
+    {                                                                                              \
+        .name = "Age", .type = "string", .path = "metadata.creationTimestamp",                     \
+        .doc = "How long ago the object was created."                                              \
     }
 /* A cell that the kind's hook computes, and one taken from a path; priority 1 shows with -o wide only. */
-#define COLUMN(name_, type_, priority_, doc_) \
-    {.name = name_, .type = type_, .priority = priority_, .doc = doc_}
-#define COLUMN_PATH(name_, type_, priority_, path_, doc_) \
-    {.name = name_, .type = type_, .priority = priority_, .path = path_, .doc = doc_}
+#define COLUMN(name_, type_, priority_, doc_)                                                      \
+    { .name = name_, .type = type_, .priority = priority_, .doc = doc_ }
+#define COLUMN_PATH(name_, type_, priority_, path_, doc_)                                          \
+    { .name = name_, .type = type_, .priority = priority_, .path = path_, .doc = doc_ }
 
 /* Cells: JSON strings; "<none>" for nothing. */
 void cell_str(struct buf *out, struct str s);

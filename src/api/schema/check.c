@@ -61,12 +61,12 @@ void cause_required(struct causes *c, const struct path *at, const char *detail)
     finish(c, CAUSE_REQUIRED, at, &b);
 }
 
-#define CAUSE_TAIL(b_)          \
-    do {                        \
-        va_list ap;             \
-        va_start(ap, fmt);      \
-        buf_vf(&(b_), fmt, ap); \
-        va_end(ap);             \
+#define CAUSE_TAIL(b_)                                                                             \
+    do {                                                                                           \
+        va_list ap;                                                                                \
+        va_start(ap, fmt);                                                                         \
+        buf_vf(&(b_), fmt, ap);                                                                    \
+        va_end(ap);                                                                                \
     } while (0)
 
 void cause_invalid(struct causes *c, const struct path *at, struct str value, const char *fmt,
@@ -83,8 +83,8 @@ void cause_invalid(struct causes *c, const struct path *at, struct str value, co
     finish(c, CAUSE_INVALID, at, &b);
 }
 
-void cause_invalid_json(struct causes *c, const struct path *at, yyjson_mut_val *v,
-                        const char *fmt, ...) {
+void cause_invalid_json(struct causes *c, const struct path *at, yyjson_mut_val *v, const char *fmt,
+                        ...) {
     if (is_full(c)) {
         return;
     }

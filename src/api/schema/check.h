@@ -16,8 +16,8 @@ void cause_required(struct causes *c, const struct path *at, const char *detail)
 void cause_invalid(struct causes *c, const struct path *at, struct str value, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* The value as JSON, whatever it is. */
-void cause_invalid_json(struct causes *c, const struct path *at, yyjson_mut_val *v,
-                        const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void cause_invalid_json(struct causes *c, const struct path *at, yyjson_mut_val *v, const char *fmt,
+                        ...) __attribute__((format(printf, 4, 5)));
 void cause_forbidden(struct causes *c, const struct path *at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void cause_duplicate(struct causes *c, const struct path *at, struct str value);
@@ -45,9 +45,9 @@ bool same_value(yyjson_mut_val *a, yyjson_val *b);
 void check_immutable(struct causes *c, const struct path *at, yyjson_mut_val *now, yyjson_val *old);
 
 /* The hooks' shorthand: iterate the list member of an object (nothing when it is absent or no list). */
-#define EACH(list_, i_, e_)                                                            \
-    yyjson_mut_arr_iter e_##_it = yyjson_mut_arr_iter_with(list_);                     \
-    yyjson_mut_val *e_;                                                                \
+#define EACH(list_, i_, e_)                                                                        \
+    yyjson_mut_arr_iter e_##_it = yyjson_mut_arr_iter_with(list_);                                 \
+    yyjson_mut_val *e_;                                                                            \
     for (size_t i_ = 0; (e_ = yyjson_mut_arr_iter_next(&e_##_it)) != NULL; i_++)
 
 #endif

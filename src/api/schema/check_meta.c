@@ -121,7 +121,7 @@ static void check_finalizers(yyjson_mut_val *list, yyjson_val *old_meta, const s
         if (fault != NULL) {
             cause_invalid(c, &here, name, "%s", fault);
         }
-        if (deleting && !map_get(&known, name)) {
+        if (deleting && map_get(&known, name) == NULL) {
             cause_forbidden(c, at,
                             "no new finalizers can be added if the object is being deleted, found "
                             "new finalizers []string{\"%.*s\"}",

@@ -16,12 +16,12 @@ int codec_decode(const struct schema *s, yyjson_val *v, struct arena *a, void *o
 
 /* A protobuf body ("k8s\0" envelope; wire/protobuf.h) to JSON of the kind named inside. *ret_kind gets that kind. */
 int codec_from_protobuf(struct str body, struct arena *a, yyjson_mut_doc **ret,
-                         const struct kind **ret_kind, const struct kind_version **ret_version,
-                         struct err *err);
+                        const struct kind **ret_kind, const struct kind_version **ret_version,
+                        struct err *err);
 
 /* Removes members that the schema does not know; calls unknown(ctx, path) for each when not NULL. */
 int codec_prune(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
-                 void (*unknown)(void *ctx, struct str path), void *ctx);
+                void (*unknown)(void *ctx, struct str path), void *ctx);
 int codec_prune_status(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
                        void (*unknown)(void *ctx, struct str path), void *ctx); /* there alone */
 
@@ -31,7 +31,7 @@ int codec_default(const struct kind *k, yyjson_mut_doc *d, struct err *err);
 /* All violated rules: types, presence, ranges, formats, immutability, metadata, then the kind's own.
  * ERR_NOMEM or 0; the object is valid iff causes->n == 0. */
 int codec_validate(const struct kind *k, yyjson_mut_val *obj, yyjson_val *old,
-                    struct causes *causes);
+                   struct causes *causes);
 
 /* The same for an object of which only the status is new: the rest was defaulted and valid when it was written, and is
  * not looked at but by the kind's own rules, which know it by causes.status_alone. */
@@ -50,9 +50,9 @@ int codec_validate_status_in(const struct kind *k, const struct kind_version *kv
 
 /* Between versions of one kind, in place; also rewrites apiVersion. */
 int codec_to_storage(const struct kind *k, const struct kind_version *from, yyjson_mut_doc *d,
-                      struct err *err);
+                     struct err *err);
 int codec_from_storage(const struct kind *k, const struct kind_version *to, yyjson_mut_doc *d,
-                        struct err *err);
+                       struct err *err);
 
 /* The columns of a version (kv may be NULL: the kind's), and a row's cells for them, a JSON array. */
 const struct column *codec_columns(const struct kind *k, const struct kind_version *kv,

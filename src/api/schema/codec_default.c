@@ -196,8 +196,7 @@ int codec_default_status_in(const struct kind *k, const struct kind_version *kv,
                             struct err *err) {
     size_t hint = 0;
     yyjson_mut_val *status = json_mget(yyjson_mut_doc_get_root(d), STR("status"));
-    const struct field *f =
-        status != NULL ? schema_find(kv->schema, STR("status"), &hint) : NULL;
+    const struct field *f = status != NULL ? schema_find(kv->schema, STR("status"), &hint) : NULL;
     int r = f != NULL ? default_field(f, d, status) : 0;
     if (r == 0 && kv->schema->custom != NULL) {
         r = default_custom(kv->schema, d, "status");

@@ -1,8 +1,8 @@
 /* codec_encode: see codec_encode.h. */
 #include "api/schema/codec_encode.h"
 
-#include "api/walk/value.h"
 #include "api/tables/view_meta.h"
+#include "api/walk/value.h"
 #include "api/walk/walk.h"
 #include "wire/json/json_merge.h"
 #include "wire/text/time.h"
@@ -218,14 +218,14 @@ static void patch_json_members(yyjson_val *was, yyjson_val *want, struct buf *ou
     while ((k = yyjson_obj_iter_next(&all)) != NULL) {
         yyjson_val *v = yyjson_obj_iter_get_val(k);
         yyjson_val *before = yyjson_obj_iter_getn(&old, yyjson_get_str(k), yyjson_get_len(k));
-        if (!before || !json_equal(before, v)) {
+        if (before == NULL || !json_equal(before, v)) {
             write_key(json_str(k), &some, out);
             patch_json(before, v, out);
         }
     }
     all = yyjson_obj_iter_with(was);
     while ((k = yyjson_obj_iter_next(&all)) != NULL) {
-        if (!yyjson_obj_iter_getn(&now, yyjson_get_str(k), yyjson_get_len(k))) {
+        if (yyjson_obj_iter_getn(&now, yyjson_get_str(k), yyjson_get_len(k)) == NULL) {
             write_key(json_str(k), &some, out);
             buf_c(out, "null");
         }
@@ -265,7 +265,7 @@ static void patch_map(const struct field *f, struct value_span was, struct value
     for (size_t i = 0; i < want.n; i++) {
         const char *item = want.v + i * stride, *v = value_of_item(item);
         const char *before = value_in_map(f, was, key_of(item), &at);
-        if (!before) {
+        if (before == NULL) {
             write_key(key_of(item), &some, out);
             write_value(f, v, out);
         } else if (!value_one_same(f, before, v)) {
@@ -276,7 +276,7 @@ static void patch_map(const struct field *f, struct value_span was, struct value
     at = 0;
     for (size_t i = 0; i < was.n; i++) {
         struct str key = key_of(was.v + i * stride);
-        if (!value_in_map(f, want, key, &at)) {
+        if (value_in_map(f, want, key, &at) == NULL) {
             write_key(key, &some, out);
             buf_c(out, "null");
         }
@@ -306,7 +306,7 @@ static bool patch_row(const struct field *f, const char *was, const char *want, 
         return false;
     }
     want += f->member;
-    if (!was) {
+    if (was == NULL) {
         if (is_written(f, want)) {
             write_name(f, some, out);
             write_member(f, want, out);

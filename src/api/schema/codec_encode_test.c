@@ -423,8 +423,10 @@ static void lists_are_written_item_by_item(void **state) {
     codec_list_item(&schema_reclaimable_pod, &v[0], &f->out);
     codec_list_item(&schema_reclaimable_pod, &v[1], &f->out);
     codec_list_end(&f->out);
-    buf_f(&f->text, "{\"kind\":\"XList\",\"apiVersion\":\"g/v1\",\"metadata\":{"
-                    "\"resourceVersion\":\"7\"},\"items\":%s}", both);
+    buf_f(&f->text,
+          "{\"kind\":\"XList\",\"apiVersion\":\"g/v1\",\"metadata\":{"
+          "\"resourceVersion\":\"7\"},\"items\":%s}",
+          both);
     assert_str_eq(buf_view(&f->out), buf_view(&f->text));
     buf_reset(&f->out);
     codec_encode_list(&schema_reclaimable_pod, v, 2, &f->out);

@@ -5,9 +5,9 @@
  * types), the schemas with their merge keys (apply computes three-way patches from them), and the texts (explain). So
  * there is one path per kind with one operation, and every schema that those kinds reach.
  */
+#include "api/schema/cells.h"
 #include "api/schema/codec.h"
 #include "api/schema/crd_schema.h"
-#include "api/schema/cells.h"
 #include "base/map.h"
 
 /* The two scalars that readers know by name. */
@@ -200,8 +200,7 @@ static void write_schema(struct buf *b, const struct schema *s, const struct kin
 
 static void write_path(struct buf *b, const struct kind *k, const char *version) {
     static const char *const types[] = {
-        "application/json-patch+json",
-        "application/merge-patch+json",
+        "application/json-patch+json", "application/merge-patch+json",
         "application/apply-patch+yaml",
         "application/strategic-merge-patch+json", /* last: custom kinds have none */
     };
@@ -230,8 +229,7 @@ static bool in_document(const struct kind *k, struct str group, struct str versi
     return *ret != NULL;
 }
 
-static void write_schemas(struct buf *out, struct map *seen, struct str group,
-                          struct str version) {
+static void write_schemas(struct buf *out, struct map *seen, struct str group, struct str version) {
     const struct map_entry *e;
     size_t n;
     const struct kind *const *kinds = kinds_all(&n);

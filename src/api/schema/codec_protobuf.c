@@ -9,8 +9,8 @@
 #include "api/walk/walk.h"
 #include "base/limits.h"
 #include "base/map.h"
-#include "wire/text/base64.h"
 #include "wire/protobuf.h"
+#include "wire/text/base64.h"
 #include "wire/text/time.h"
 
 struct pbread {
@@ -111,8 +111,8 @@ static int time_value(struct pbread *p, const struct field *f, struct str bytes,
         __builtin_add_overflow(ns, x.number[2], &ns)) {
         return malformed(p, f, "time out of range");
     }
-    *ret = text_value(p, f->type == FIELD_MICROTIME ? time_text_micro(ns, text)
-                                                    : time_text(ns, text));
+    *ret =
+        text_value(p, f->type == FIELD_MICROTIME ? time_text_micro(ns, text) : time_text(ns, text));
     return 0;
 }
 
@@ -291,8 +291,8 @@ static int field(struct pbread *p, const struct field *f, const struct pb_field 
     if (r < 0 || v == NULL) {
         return r;
     }
-    bool keep = (f->flags & FIELD_F_OPT) ||
-                ((f->flags & FIELD_F_KEEP_EMPTY) && f->type != FIELD_OBJECT);
+    bool keep =
+        (f->flags & FIELD_F_OPT) || ((f->flags & FIELD_F_KEEP_EMPTY) && f->type != FIELD_OBJECT);
     if (!keep && is_zero(v)) {
         return 0;
     }
@@ -384,9 +384,8 @@ int codec_from_protobuf(struct str body, struct arena *a, yyjson_mut_doc **ret,
         kv = &k->versions[0]; /* encoded in the group of whatever is deleted */
     }
     if (kv == NULL) {
-        return err_set(err, ERR_BAD_REQUEST,
-                       "no kind \"%.*s\" is registered for version \"%.*s\"", STR_ARG(env.kind),
-                       STR_ARG(env.api_version));
+        return err_set(err, ERR_BAD_REQUEST, "no kind \"%.*s\" is registered for version \"%.*s\"",
+                       STR_ARG(env.kind), STR_ARG(env.api_version));
     }
     if (!has_tags(kv->schema)) {
         return err_set(err, ERR_MEDIA_TYPE,

@@ -137,8 +137,11 @@ static void job_defaults_are_kubernetes_own(void **state) {
     assert_int_equal(c->resources->requests.n, 3);
     assert_str_eq(c->resources->requests.v[2].key, STR("nvidia.com/gpu"));
     assert_int_equal(quantity_value(c->resources->requests.v[2].value), 1);
-    yyjson_mut_val *limits = json_mpath(json_mget(yyjson_mut_arr_get_first(json_mpath(
-        yyjson_mut_doc_get_root(d), "spec.template.spec.containers")), STR("resources")), "limits");
+    yyjson_mut_val *limits =
+        json_mpath(json_mget(yyjson_mut_arr_get_first(json_mpath(yyjson_mut_doc_get_root(d),
+                                                                 "spec.template.spec.containers")),
+                             STR("resources")),
+                   "limits");
     assert_str_eq(json_mstr_at(limits, "cpu"), STR("1"));
     assert_str_eq(json_mstr_at(limits, "memory"), STR("1Gi"));
 }
@@ -230,17 +233,16 @@ static void decode_reads_every_shape(void **state) {
     struct fixture *f = *state;
     yyjson_doc *doc;
     struct pod pod;
-    assert_ok(
-        json_parse(&f->arena,
-                   STR("{\"metadata\":{\"name\":\"p\",\"creationTimestamp\":"
-                       "\"2026-01-02T03:04:05Z\","
-                       "\"ownerReferences\":[{\"uid\":\"o\",\"controller\":true}]},\"spec\":{"
-                       "\"affinity\":{\"nodeAffinity\":{}},\"tolerations\":[{\"key\":\"k\","
-                       "\"tolerationSeconds\":0}],\"containers\":[{\"name\":\"c\","
-                       "\"livenessProbe\":"
-                       "{\"httpGet\":{\"port\":8080},\"periodSeconds\":5}}]}}"),
-                   &doc, &f->err),
-        &f->err);
+    assert_ok(json_parse(&f->arena,
+                         STR("{\"metadata\":{\"name\":\"p\",\"creationTimestamp\":"
+                             "\"2026-01-02T03:04:05Z\","
+                             "\"ownerReferences\":[{\"uid\":\"o\",\"controller\":true}]},\"spec\":{"
+                             "\"affinity\":{\"nodeAffinity\":{}},\"tolerations\":[{\"key\":\"k\","
+                             "\"tolerationSeconds\":0}],\"containers\":[{\"name\":\"c\","
+                             "\"livenessProbe\":"
+                             "{\"httpGet\":{\"port\":8080},\"periodSeconds\":5}}]}}"),
+                         &doc, &f->err),
+              &f->err);
     assert_ok(codec_decode(&schema_pod, yyjson_doc_get_root(doc), &f->arena, &pod, &f->err),
               &f->err);
     assert_int_equal(pod.metadata->creation_ns, INT64_C(1767323045) * 1000000000);
@@ -267,9 +269,9 @@ static void protobuf_namespace(void **state) {
     yyjson_mut_doc *d = NULL;
     const struct kind *k = NULL;
     const struct kind_version *kv = NULL;
-    assert_ok(codec_from_protobuf(str_from(body, sizeof(body) - 1), &f->arena, &d, &k, &kv,
-                                  &f->err),
-              &f->err);
+    assert_ok(
+        codec_from_protobuf(str_from(body, sizeof(body) - 1), &f->arena, &d, &k, &kv, &f->err),
+        &f->err);
     assert_ptr_equal(k, kind("v1", "Namespace"));
     assert_str_eq(text_of(f, d), STR("{\"kind\":\"Namespace\",\"apiVersion\":\"v1\",\"metadata\":{"
                                      "\"name\":\"foo\",\"labels\":{\"\":\"\"}}}"));
@@ -283,22 +285,22 @@ static void protobuf_keeps_explicit_zero(void **state) {
         "\x0a\x0f\x0a\x08"
         "batch/v1\x12\x03Job"
         "\x12\x23"
-        "\x0a\x03\x0a\x01j"                  /* metadata.name */
-        "\x12\x1c"                           /* spec */
-        "\x08\x00"                           /* parallelism: 0 */
-        "\x32\x18"                           /* template */
-        "\x12\x16"                           /* spec */
-        "\x0a\x07\x0a\x01v\x12\x02\x12\x00"  /* volumes: name v, source {emptyDir {}} */
+        "\x0a\x03\x0a\x01j"                 /* metadata.name */
+        "\x12\x1c"                          /* spec */
+        "\x08\x00"                          /* parallelism: 0 */
+        "\x32\x18"                          /* template */
+        "\x12\x16"                          /* spec */
+        "\x0a\x07\x0a\x01v\x12\x02\x12\x00" /* volumes: name v, source {emptyDir {}} */
         "\x12\x09\x0a\x01"
-        "c\x42\x00\x12\x02im"                /* containers: name, resources {}, image */
-        "\x20\x1e"                           /* terminationGracePeriodSeconds: 30 */
+        "c\x42\x00\x12\x02im" /* containers: name, resources {}, image */
+        "\x20\x1e"            /* terminationGracePeriodSeconds: 30 */
         ;
     yyjson_mut_doc *d = NULL;
     const struct kind *k = NULL;
     const struct kind_version *kv = NULL;
-    assert_ok(codec_from_protobuf(str_from(body, sizeof(body) - 1), &f->arena, &d, &k, &kv,
-                                  &f->err),
-              &f->err);
+    assert_ok(
+        codec_from_protobuf(str_from(body, sizeof(body) - 1), &f->arena, &d, &k, &kv, &f->err),
+        &f->err);
     assert_str_eq(text_of(f, d),
                   STR("{\"kind\":\"Job\",\"apiVersion\":\"batch/v1\",\"metadata\":{\"name\":\"j\"},"
                       "\"spec\":{\"parallelism\":0,\"template\":{\"spec\":{\"volumes\":[{\"name\":"
@@ -332,9 +334,9 @@ static void long_maps_are_bounded(void **state) {
     yyjson_mut_doc *d = NULL;
     const struct kind *k = NULL;
     const struct kind_version *kv = NULL;
-    assert_int_equal(codec_from_protobuf(str_from(twice, sizeof(twice) - 1), &f->arena, &d, &k, &kv,
-                                         &f->err),
-                     ERR_SYNTAX);
+    assert_int_equal(
+        codec_from_protobuf(str_from(twice, sizeof(twice) - 1), &f->arena, &d, &k, &kv, &f->err),
+        ERR_SYNTAX);
     assert_non_null(strstr(f->err.text, "twice"));
 
     struct buf b;
@@ -449,10 +451,18 @@ static void ages(void **state) {
         int64_t seconds;
         const char *text;
     } cases[] = {
-        {-5, "<invalid>"}, {0, "0s"},        {119, "119s"},       {330, "5m30s"},
-        {300, "5m"},       {3600, "60m"},    {4 * 3600 + 60, "4h1m"}, {86400, "24h"},
-        {3 * 86400 + 4 * 3600, "3d4h"},      {100 * 86400, "100d"},
-        {3 * 365 * 86400 + 86400, "3y1d"},   {INT64_C(9) * 365 * 86400, "9y"},
+        {-5, "<invalid>"},
+        {0, "0s"},
+        {119, "119s"},
+        {330, "5m30s"},
+        {300, "5m"},
+        {3600, "60m"},
+        {4 * 3600 + 60, "4h1m"},
+        {86400, "24h"},
+        {3 * 86400 + 4 * 3600, "3d4h"},
+        {100 * 86400, "100d"},
+        {3 * 365 * 86400 + 86400, "3y1d"},
+        {INT64_C(9) * 365 * 86400, "9y"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         buf_reset(&f->text);
@@ -464,15 +474,19 @@ static void ages(void **state) {
 static void openapi_documents_parse(void **state) {
     struct fixture *f = *state;
     static const char *const versions[][2] = {
-        {"", "v1"}, {"batch", "v1"}, {"kueue.x-k8s.io", "v1beta2"}, {"kueue.x-k8s.io", "v1beta1"},
-        {"events.k8s.io", "v1"}, {"rbac.authorization.k8s.io", "v1"},
+        {"", "v1"},
+        {"batch", "v1"},
+        {"kueue.x-k8s.io", "v1beta2"},
+        {"kueue.x-k8s.io", "v1beta1"},
+        {"events.k8s.io", "v1"},
+        {"rbac.authorization.k8s.io", "v1"},
     };
     for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
         yyjson_doc *doc;
         buf_reset(&f->text);
-        assert_ok(codec_openapi_v3(str_of(versions[i][0]), str_of(versions[i][1]), &f->text,
-                                   &f->err),
-                  &f->err);
+        assert_ok(
+            codec_openapi_v3(str_of(versions[i][0]), str_of(versions[i][1]), &f->text, &f->err),
+            &f->err);
         assert_ok(json_parse(&f->arena, buf_view(&f->text), &doc, &f->err), &f->err);
         yyjson_val *schemas = json_path(yyjson_doc_get_root(doc), "components.schemas");
         assert_true(yyjson_obj_size(schemas) > 3);
@@ -481,9 +495,9 @@ static void openapi_documents_parse(void **state) {
             assert_str_eq(json_str_at(json_path(spec, "properties.containers"),
                                       "x-kubernetes-patch-merge-key"),
                           STR("name"));
-            assert_str_eq(json_str_at(json_path(spec, "properties.volumes"),
-                                      "x-kubernetes-patch-strategy"),
-                          STR("merge,retainKeys"));
+            assert_str_eq(
+                json_str_at(json_path(spec, "properties.volumes"), "x-kubernetes-patch-strategy"),
+                STR("merge,retainKeys"));
         }
     }
     assert_int_equal(codec_openapi_v3(STR("none"), STR("v1"), &f->text, NULL), ERR_NOT_FOUND);

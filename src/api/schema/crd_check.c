@@ -3,9 +3,9 @@
  */
 #include "api/schema/crd_check.h"
 
+#include "api/schema/cells.h"
 #include "api/schema/check.h"
 #include "api/schema/crd_path.h"
-#include "api/schema/cells.h"
 #include "base/limits.h"
 
 static void set_if_absent(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *key, struct str v) {

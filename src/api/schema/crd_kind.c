@@ -6,8 +6,8 @@
  */
 #include "api/schema/crd_kind.h"
 
-#include "api/schema/crd_schema.h"
 #include "api/schema/cells.h"
+#include "api/schema/crd_schema.h"
 #include "base/keyed_hash.h"
 #include "base/limits.h"
 #include "base/mem.h"

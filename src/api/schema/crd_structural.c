@@ -5,10 +5,10 @@
  * values must be like. The texts are those of a kube-apiserver.
  */
 #include "api/cel/cel.h"
+#include "api/schema/cells.h"
 #include "api/schema/check.h"
 #include "api/schema/crd_check.h"
 #include "api/schema/crd_schema.h"
-#include "api/schema/cells.h"
 #include "base/limits.h"
 #include "wire/text/regex.h"
 

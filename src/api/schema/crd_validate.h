@@ -6,7 +6,7 @@
 
 struct crd_visit {
     struct causes *c;
-    size_t steps; /* places looked at; alternatives look again */
+    size_t steps;    /* places looked at; alternatives look again */
     size_t matching; /* steps that patterns may still take */
 };
 

@@ -194,11 +194,11 @@ static const struct {
     const char *name;
     const char *(*fault)(struct str v);
 } formats[] = {
-    {"dns1035-label", letter_label_fault},
-    {"dns1123-label", label_fault},   {"dns1123-subdomain", subdomain_fault},
-    {"label-key", label_key_fault},   {"label-value", label_value_fault},
-    {"port-name", port_name_fault},   {"env-name", env_name_fault},
-    {"path-name", path_name_fault},   {"config-key", config_key_fault},
+    {"dns1035-label", letter_label_fault},  {"dns1123-label", label_fault},
+    {"dns1123-subdomain", subdomain_fault}, {"label-key", label_key_fault},
+    {"label-value", label_value_fault},     {"port-name", port_name_fault},
+    {"env-name", env_name_fault},           {"path-name", path_name_fault},
+    {"config-key", config_key_fault},
 };
 
 const char *format_fault(const char *format, struct str v) {

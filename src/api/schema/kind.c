@@ -147,6 +147,7 @@ const struct kind *kind_by_api_version(struct str api_version, struct str kind) 
 
 const char *kind_api_version(const struct kind *k) {
     /* Group and version are literals; the joined text is one of few. */
+    /* clang-format off */
     static const char *const known[] = {
         "apiextensions.k8s.io/v1", "authentication.k8s.io/v1", "authorization.k8s.io/v1",
         "apps/v1", "batch/v1", "berth.dev/v1alpha1",
@@ -155,6 +156,7 @@ const char *kind_api_version(const struct kind *k) {
         "node.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1", "scheduling.k8s.io/v1",
         "visibility.kueue.x-k8s.io/v1beta2", "admissionregistration.k8s.io/v1",
     };
+    /* clang-format on */
     const char *version = k->versions[k->storage].version;
     if (k->api_version != NULL) {
         return k->api_version;

@@ -10,8 +10,8 @@
 #ifndef BERTH_API_KIND_H
 #define BERTH_API_KIND_H
 
-#include "api/walk/causes.h"
 #include "api/tables/field.h"
+#include "api/walk/causes.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "wire/json/json.h"
@@ -20,12 +20,14 @@ struct kind;
 
 /* One cell-producing column of `kubectl get`. */
 struct column {
-    const char *name, *type, *format; /* type: "string" "integer" "boolean" "date"; format: "name" for the first */
-    int priority;                     /* > 0: only with -o wide */
+    const char *name, *type,
+        *format;  /* type: "string" "integer" "boolean" "date"; format: "name" for the first */
+    int priority; /* > 0: only with -o wide */
     const char *doc;
-    const char *path; /* "spec.clusterQueue": taken as is; NULL when `cell` computes it */
+    const char *path;      /* "spec.clusterQueue": taken as is; NULL when `cell` computes it */
     const char *json_path; /* of a custom kind: ".status.conditions[?(@.type=='Ready')].status" */
-    const char *condition; /* of a computed cell that is the status of this condition; for manifests */
+    const char
+        *condition; /* of a computed cell that is the status of this condition; for manifests */
 };
 
 /* Which fields of an object its scale subresource stands for: dotted paths without the first dot; empty: none. */
@@ -41,7 +43,8 @@ struct kind_version {
     int (*to_storage)(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
     int (*from_storage)(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
     bool hidden; /* not served: objects are only stored in it */
-    bool converts; /* of a custom kind: to and from storage change more than the name of the version */
+    bool
+        converts; /* of a custom kind: to and from storage change more than the name of the version */
     const struct scale_paths *scale; /* NULL: none, or a custom kind's (crd_kind_scale) */
     /* Custom kinds have these in each version; NULL: the kind's. */
     const struct column *columns;
@@ -57,11 +60,11 @@ enum kind_flag {
     KIND_RV_REQUIRED = 1 << 4,      /* PUT needs metadata.resourceVersion */
     KIND_RETURNS_DELETED = 1 << 5,  /* DELETE answers with the object, not a Status */
     KIND_ORPHANS = 1 << 6,          /* default propagation is Orphan (batch/v1 Job) */
-    KIND_CUSTOM = 1 << 7,           /* a custom resource: no strategic merge, kind required in bodies */
-    KIND_LABEL_NAME = 1 << 8,       /* the name is a DNS-1123 label (Namespace, Service) */
-    KIND_PATH_NAME = 1 << 9,        /* the name is a path segment (RBAC) */
-    KIND_VIRTUAL = 1 << 10,         /* answered without storage (reviews); no list, watch, delete */
-    KIND_GRACEFUL = 1 << 11,        /* graceful deletion (Pod) */
+    KIND_CUSTOM = 1 << 7,     /* a custom resource: no strategic merge, kind required in bodies */
+    KIND_LABEL_NAME = 1 << 8, /* the name is a DNS-1123 label (Namespace, Service) */
+    KIND_PATH_NAME = 1 << 9,  /* the name is a path segment (RBAC) */
+    KIND_VIRTUAL = 1 << 10,   /* answered without storage (reviews); no list, watch, delete */
+    KIND_GRACEFUL = 1 << 11,  /* graceful deletion (Pod) */
     /* Computed when asked for, by whoever registered for it (port/virtual.h): get, list and watch; with KIND_VIRTUAL
      * create; with subresources only get of those. */
     KIND_COMPUTED = 1 << 12,
@@ -70,7 +73,8 @@ enum kind_flag {
 struct kind {
     const char *group; /* "" for core */
     const char *kind, *plural, *singular;
-    const char *api_version; /* of the storage version; of rows that are added at run time, and of few others */
+    const char *
+        api_version; /* of the storage version; of rows that are added at run time, and of few others */
     const char *const *short_names; /* NULL-terminated, or NULL */
     const char *const *categories;
     unsigned flags;
@@ -78,8 +82,10 @@ struct kind {
     size_t n_versions, storage;          /* index of the storage version */
     const struct column *columns;
     size_t n_columns;
-    const char *const *selectable; /* field selectors besides metadata.name/namespace: "spec.nodeName", ... */
-    const char *const *subresources; /* besides status: "log", "token", "finalize", ...; NULL-terminated */
+    const char *const
+        *selectable; /* field selectors besides metadata.name/namespace: "spec.nodeName", ... */
+    const char *const
+        *subresources; /* besides status: "log", "token", "finalize", ...; NULL-terminated */
 
     /* The kind in whose form and under whose name objects of this one are stored (events.k8s.io's Event is core/v1's
      * Event): its to_storage leads there, and lists, watches and the mirror use that kind. NULL: itself. */

@@ -109,7 +109,6 @@ static const struct column content_columns[] = {
                 "Namespace of that."),
     COLUMN_CRD_AGE,
 };
-const struct kind kind_volume_snapshot_content =
-    ROW("VolumeSnapshotContent", "volumesnapshotcontents", "volumesnapshotcontent", KIND_STATUS,
-        schema_volume_snapshot_content, content_columns, content_check, prepare_status, "vsc",
-        "vscs");
+const struct kind kind_volume_snapshot_content = ROW(
+    "VolumeSnapshotContent", "volumesnapshotcontents", "volumesnapshotcontent", KIND_STATUS,
+    schema_volume_snapshot_content, content_columns, content_check, prepare_status, "vsc", "vscs");

@@ -74,8 +74,8 @@ static void check_source(yyjson_mut_val *source, const struct path *at, struct c
     } else if (group.n == 0 && !str_is(kind, "PersistentVolumeClaim")) {
         cause_invalid(c, at, kind,
                       "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
-    } else if (group.n > 0 && !(str_is(group, "snapshot.storage.k8s.io") &&
-                                str_is(kind, "VolumeSnapshot"))) {
+    } else if (group.n > 0 &&
+               !(str_is(group, "snapshot.storage.k8s.io") && str_is(kind, "VolumeSnapshot"))) {
         cause_invalid(c, &group_at, group,
                       "volumes are made from a VolumeSnapshot of snapshot.storage.k8s.io or a "
                       "PersistentVolumeClaim");
@@ -93,8 +93,9 @@ static void check_claim_spec(yyjson_mut_val *spec, const struct path *at, struct
     check_modes(spec, at, c);
     check_storage(json_mpath(spec, "resources.requests"), &resources, c);
     if (json_mpath(spec, "resources.limits.storage") != NULL) {
-        cause_forbidden(c, &limits, "a claim's size is resources.requests.storage, at least and at "
-                                    "most");
+        cause_forbidden(c, &limits,
+                        "a claim's size is resources.requests.storage, at least and at "
+                        "most");
     }
     check_selector(c, &selector, json_mget(spec, STR("selector")));
     check_class_name(spec, at, c);
@@ -131,8 +132,8 @@ static void check_claim_change(yyjson_mut_val *obj, yyjson_val *old, struct caus
     same = same && (json_get(was, STR("storageClassName")) == NULL ||
                     same_value(json_mget(spec, STR("storageClassName")),
                                json_get(was, STR("storageClassName"))));
-    same = same && (bound || same_value(json_mget(spec, STR("resources")),
-                                        json_get(was, STR("resources"))));
+    same = same && (bound ||
+                    same_value(json_mget(spec, STR("resources")), json_get(was, STR("resources"))));
     if (!same) {
         cause_forbidden(c, &at,
                         "spec is immutable after creation except resources.requests and "

@@ -146,7 +146,7 @@ static bool spans_same(const struct field *f, struct value_span a, struct value_
             x = value_of_item(x);
             y = value_in_map(f, b, key_at(f, a, i), &at);
         }
-        if (!y || !value_one_same(f, x, y)) {
+        if (y == NULL || !value_one_same(f, x, y)) {
             return false;
         }
     }
@@ -176,9 +176,9 @@ bool value_views_same(const struct schema *s, const void *a, const void *b) {
 
 /* Bytes of a member in its view. */
 static size_t member_bytes(const struct field *f) {
-    return f->shape != FIELD_ONE                                  ? sizeof(struct value_span)
+    return f->shape != FIELD_ONE                             ? sizeof(struct value_span)
            : f->type == FIELD_OBJECT || f->type == FIELD_ANY ? sizeof(void *)
-                                                                  : f->member_size;
+                                                             : f->member_size;
 }
 
 static bool is_empty_text(const struct field *f, const char *v) {
@@ -198,7 +198,7 @@ static bool lay_map(const struct field *f, struct value_span was, struct value_s
     at = 0;
     for (size_t i = 0; v && i < want.n; i++) {
         const char *item = want.v + i * stride;
-        if (!value_in_map(f, was, key_at(f, want, i), &at) &&
+        if (value_in_map(f, was, key_at(f, want, i), &at) == NULL &&
             !is_empty_text(f, value_of_item(item))) {
             memcpy(v + ret->n++ * stride, item, stride);
         }

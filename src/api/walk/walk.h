@@ -24,9 +24,8 @@ static inline struct path path_member(const struct path *up, const char *name) {
     return (struct path){.up = up, .step = PATH_MEMBER, .name = str_of(name)};
 }
 static inline struct path path_field(const struct path *up, const struct field *f) {
-    return (struct path){.up = up,
-                         .step = PATH_MEMBER,
-                         .name = {f->json, f->json_n ? f->json_n : strlen(f->json)}};
+    return (struct path){
+        .up = up, .step = PATH_MEMBER, .name = {f->json, f->json_n ? f->json_n : strlen(f->json)}};
 }
 static inline struct path path_index(const struct path *up, size_t i) {
     return (struct path){.up = up, .step = PATH_INDEX, .index = i};

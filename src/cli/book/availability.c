@@ -45,7 +45,7 @@ static int span_of(struct book *b, struct availability_span *ret) {
         r = when_length("for", length, &seconds, &b->c->err);
     }
     end.utc = start.utc + seconds;
-    if (r == 0 && to && !length) {
+    if (r == 0 && to && length == NULL) {
         struct when_ask until = {.option = "to", .after = &start, .past = true};
         r = when_parse(&b->now, &until, to, &end, &b->c->err);
     }
@@ -73,7 +73,8 @@ static bool wanted(struct book *b, yyjson_val *v) {
     const struct cli_args *a = &b->c->args;
     struct str resource = json_str_at(v, "resource"), flavor = json_str_at(v, "flavor");
     const char *name;
-    bool any = !cli_value(a, "slice") && !cli_flag(a, "gpu"), of = !cli_value(a, "flavor");
+    bool any = cli_value(a, "slice") == NULL && !cli_flag(a, "gpu"),
+         of = cli_value(a, "flavor") == NULL;
     any = any || (cli_flag(a, "gpu") && str_is(resource, "nvidia.com/gpu"));
     for (size_t i = 0; (name = cli_nth(a, "slice", i)); i++) {
         any = any || str_eq(resource, book_slice(&b->c->arena, str_of(name)));

@@ -17,7 +17,7 @@ int book_begin(struct cli *c, struct book *b) {
     b->zone = arena_str(&c->arena, given ? str_of(given) : zoneinfo_local(name));
     clock_gettime(CLOCK_REALTIME, &ts);
     b->now.utc = ts.tv_sec;
-    if (!b->zones) {
+    if (b->zones == NULL) {
         err_set(&c->err, ERR_NOMEM, "no memory");
         return cli_fail(c, NULL);
     }
@@ -384,7 +384,7 @@ static int check_options(struct cli *c, const char *word, const char *list) {
         const struct cli_option *common = cli_common_options(c->args.verb, &n);
         bool shared = o >= common && o < common + n;
         snprintf(name, sizeof name, " %s ", o->name);
-        if (!shared && !strstr(list, name)) {
+        if (!shared && strstr(list, name) == NULL) {
             return cli_usage(c, "--%s does not go with %s", o->name, word);
         }
     }

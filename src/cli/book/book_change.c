@@ -29,7 +29,7 @@ static int read_end(struct book *b, const struct when *end_now, struct when *ret
     const struct cli_args *a = &b->c->args;
     const char *by = cli_value(a, "by"), *to = cli_value(a, "to");
     int64_t more = 0;
-    if (!by == !to) {
+    if ((by == NULL) == (to == NULL)) {
         return err_set(err, ERR_BAD_REQUEST, "extend: --by 1h or --to 20:00, one of them");
     }
     if (by) {
@@ -138,7 +138,7 @@ int book_cancel(struct book *b) {
 int book_decide(struct book *b, const char *decision) {
     const char *reason = cli_value(&b->c->args, "reason");
     bool rejects = strcmp(decision, "reject") == 0;
-    if (rejects && !reason) {
+    if (rejects && reason == NULL) {
         return cli_usage(b->c, "reject: say why, with --reason");
     }
     struct str spec =

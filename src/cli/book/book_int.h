@@ -5,8 +5,8 @@
 #ifndef BERTH_CLI_BOOK_INT_H
 #define BERTH_CLI_BOOK_INT_H
 
-#include "cli/kit/cli_int.h"
 #include "cli/book/when.h"
+#include "cli/kit/cli_int.h"
 
 #define BOOK_API "berth.dev/v1alpha1"
 

@@ -261,7 +261,7 @@ int book_feed(struct book *b) {
     }
     struct str wanted = scope ? str_of(scope) : STR("own");
     int r = feed_find(b, wanted, str_of(of), &feed);
-    if (r == 0 && !feed) {
+    if (r == 0 && feed == NULL) {
         r = feed_make(b, wanted, str_of(of), &feed);
     } else if (r == 0 && cli_flag(&c->args, "new")) {
         r = feed_renew(b, feed, &feed);

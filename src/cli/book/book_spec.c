@@ -66,7 +66,7 @@ static int add_slice(struct book *b, struct book_want *w, const char *text, int6
 static int read_memory(const struct cli_args *a, struct book_want *w, struct err *err) {
     const char *text = cli_value(a, "memory");
     struct quantity q;
-    if (!text) {
+    if (text == NULL) {
         return 0;
     }
     char amount[32];
@@ -117,13 +117,13 @@ static int read_times(struct book *b, struct book_want *w, struct err *err) {
                *length = cli_value(a, "for");
     struct when_ask start = {.option = "from", .day = cli_value(a, "date")};
     int64_t seconds;
-    if (!from && start.day) {
+    if (from == NULL && start.day) {
         return err_set(err, ERR_BAD_REQUEST, "--date needs --from, as --from 9:00");
     }
     if (to && length) {
         return err_set(err, ERR_BAD_REQUEST, "--to and --for: one of them only");
     }
-    if (!to && !length) {
+    if (to == NULL && length == NULL) {
         return err_set(err, ERR_BAD_REQUEST, "until when? --to 18:00 or --for 4h says it");
     }
     int r = when_parse(&b->now, &start, from ? from : "now", &w->start, err);
@@ -189,7 +189,7 @@ static yyjson_val *smallest(struct book *b, yyjson_val *list, double gib, double
         *ret_most = memory > *ret_most ? memory : *ret_most;
         bool named = gb > 0 && named_gb(json_str_at(v, "resource")) >= gb;
         if ((named || memory + 1e-6 >= gib) &&
-            (!best || memory < number_at(best, "memoryGiB") ||
+            (best == NULL || memory < number_at(best, "memoryGiB") ||
              (memory <= number_at(best, "memoryGiB") &&
               number_at(v, "gpuShare") < number_at(best, "gpuShare")))) {
             best = v;
@@ -207,7 +207,7 @@ static int settle_memory(struct book *b, struct book_want *w) {
     }
     double gb = w->memory_gb ? (double)w->memory / 1e9 : 0;
     yyjson_val *v = smallest(b, list, gib, gb, &most);
-    if (!v) {
+    if (v == NULL) {
         err_set(&c->err, ERR_NOT_FOUND,
                 most > 0 ? "nothing has %.1f GiB: the most is %.1f GiB"
                          : "nothing has %.1f GiB: there is nothing to book",
@@ -278,7 +278,7 @@ int book_want_settle(struct book *b, struct book_want *w) {
 
 static void flavors_write(const struct cli_args *a, struct buf *out) {
     const char *name = cli_nth(a, "flavor", 0);
-    if (name && !cli_nth(a, "flavor", 1)) {
+    if (name && cli_nth(a, "flavor", 1) == NULL) {
         buf_c(out, ",\"flavor\":");
         buf_json(out, str_of(name));
         return;

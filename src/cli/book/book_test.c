@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "cli/kit/bed.h"
 #include "cli/cli.h"
+#include "cli/kit/bed.h"
 
 #define API "/apis/berth.dev/v1alpha1"
 #define IN_X API "/namespaces/x"

@@ -43,7 +43,7 @@ static size_t rows_of(struct book *b, yyjson_val *list, struct row **ret) {
     struct row *rows = ARENA_ARRAY(&b->c->arena, struct row, yyjson_arr_size(items) + 1);
     size_t i, max, n = 0;
     yyjson_arr_foreach(items, i, max, v) {
-        if (!rows) {
+        if (rows == NULL) {
             break;
         }
         rows[n] = (struct row){.v = v, .over = book_phase_over(json_str_at(v, "status.phase"))};

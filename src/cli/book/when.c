@@ -196,7 +196,7 @@ static struct when resolve(const struct when_now *now, const struct when_ask *as
         return w.utc > after ? w : at_local(now, day_in_year(today, day->v, at + 1), clock);
     default:
         w = at_local(now, at, clock);
-        return w.utc > after || (!ask->after && after - w.utc <= JUST_NOW)
+        return w.utc > after || (ask->after == NULL && after - w.utc <= JUST_NOW)
                    ? w
                    : at_local(now, at + 1, clock);
     }
@@ -208,7 +208,7 @@ static int check_past(const struct when_now *now, const struct when_ask *ask, st
     if (ask->past || w->utc >= now->utc) {
         return 0;
     }
-    if (!ask->after && now->utc - w->utc <= JUST_NOW) {
+    if (ask->after == NULL && now->utc - w->utc <= JUST_NOW) {
         *w = (struct when){.utc = now->utc, .now = true};
         return 0;
     }
@@ -219,7 +219,7 @@ static int check_past(const struct when_now *now, const struct when_ask *ask, st
 /* A day that the moment is on when it names none itself. */
 static int default_day(const struct when_ask *ask, int64_t today, struct day *ret,
                        struct err *err) {
-    if (ret->kind != DAY_NONE || !ask->day) {
+    if (ret->kind != DAY_NONE || ask->day == NULL) {
         return 0;
     }
     if (!day_of(str_trim(str_of(ask->day)), today, ret)) {

@@ -41,8 +41,13 @@ int cli_follow_log(struct cli *c, struct str ns, struct str pod, bool follow, co
     if (tail) {
         path = cli_path_with(c, path, "tailLines", str_of(tail));
     }
-    struct kube_request r = {.method = "GET", .path = path, .accept = "*/*", .timeout_ms = -1,
-                             .data = copy_bytes, .done = log_ended, .ctx = &l};
+    struct kube_request r = {.method = "GET",
+                             .path = path,
+                             .accept = "*/*",
+                             .timeout_ms = -1,
+                             .data = copy_bytes,
+                             .done = log_ended,
+                             .ctx = &l};
     int code = kube_send(c->client, &r, NULL, &c->err);
     if (code == 0) {
         loop_run(c->loop);
@@ -58,7 +63,7 @@ static yyjson_val *newest(yyjson_val *list) {
     size_t i, n;
     yyjson_arr_foreach(items, i, n, item) {
         struct str t = json_str_at(item, "metadata.creationTimestamp");
-        if (!best || str_cmp(t, json_str_at(best, "metadata.creationTimestamp")) >= 0) {
+        if (best == NULL || str_cmp(t, json_str_at(best, "metadata.creationTimestamp")) >= 0) {
             best = item;
         }
     }
@@ -117,7 +122,7 @@ struct str cli_job_words(struct cli *c, struct str ns, yyjson_val *job, yyjson_v
         return arena_f(&c->arena, "starting%s%.*s%s%.*s", node.n ? " on " : "", STR_ARG(node),
                        why.n ? ": " : "", STR_ARG(why));
     }
-    if (job_workload(c, ns, job, &w) != 0 || !w) {
+    if (job_workload(c, ns, job, &w) != 0 || w == NULL) {
         return STR("waiting to be queued");
     }
     if (cli_condition_true(w, "Admitted")) {
@@ -140,7 +145,7 @@ int cli_job_ended(yyjson_val *job) {
 /* What the newest pod ended with: "exit status 3", "signal 9: killed for its memory". */
 static struct str pod_end(struct cli *c, struct str ns, struct str job) {
     yyjson_val *pod = NULL;
-    if (cli_job_pod(c, ns, job, &pod) != 0 || !pod) {
+    if (cli_job_pod(c, ns, job, &pod) != 0 || pod == NULL) {
         return (struct str){0};
     }
     yyjson_val *states = json_path(pod, "status.containerStatuses");
@@ -196,7 +201,8 @@ int cli_follow_job(struct cli *c, struct str ns, struct str job_name) {
     for (;;) {
         yyjson_val *job, *pod = NULL;
         char line[LINE_MAX_BYTES];
-        arena_reset(&c->arena); /* the views of the last round are over; project is the client's or argv's */
+        arena_reset(
+            &c->arena); /* the views of the last round are over; project is the client's or argv's */
         if (cli_get(c, cli_path(c, "batch/v1", "jobs", ns, str_of(name), NULL), &job) != 0) {
             return cli_fail(c, NULL);
         }

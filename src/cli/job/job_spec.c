@@ -185,7 +185,7 @@ static int add_quantity(const struct cli_args *a, const char *option, struct buf
     const char *text = cli_value(a, option);
     struct quantity q;
     char memory[32];
-    if (!text) {
+    if (text == NULL) {
         return 0;
     }
     if (!strcmp(option, "memory")) {
@@ -257,10 +257,10 @@ static int add_env(const struct cli_args *a, struct buf *out, struct err *err) {
 static int add_dir(const struct cli_args *a, struct buf *out, struct err *err) {
     const char *dir = cli_value(a, "dir");
     char cwd[PATH_MAX] = "";
-    if (!dir) {
+    if (dir == NULL) {
         return 0;
     }
-    if (!*dir || (*dir != '/' && !getcwd(cwd, sizeof(cwd)))) {
+    if (!*dir || (*dir != '/' && getcwd(cwd, sizeof(cwd)) == NULL)) {
         return expected(err, "dir", "the path of a folder", dir);
     }
     bool here = strcmp(dir, ".") == 0;

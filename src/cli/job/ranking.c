@@ -81,8 +81,9 @@ static int compare(const void *pa, const void *pb) {
     by = by ? by : (a->priority < b->priority) - (a->priority > b->priority);
     by = by ? by : str_cmp(a->created, b->created);
     by = by ? by : str_cmp(a->ns, b->ns);
-    return by ? by : str_cmp(json_str_at(a->workload, "metadata.name"),
-                             json_str_at(b->workload, "metadata.name"));
+    return by ? by
+              : str_cmp(json_str_at(a->workload, "metadata.name"),
+                        json_str_at(b->workload, "metadata.name"));
 }
 
 int ranking_make(struct arena *a, yyjson_val *workloads, yyjson_val *local_queues,
@@ -90,7 +91,7 @@ int ranking_make(struct arena *a, yyjson_val *workloads, yyjson_val *local_queue
     yyjson_val *items = json_get(workloads, STR("items")), *w;
     size_t i, n, count = yyjson_arr_size(items);
     struct ranked *v = ARENA_ARRAY(a, struct ranked, count + 1);
-    if (!v) {
+    if (v == NULL) {
         return ERR_NOMEM;
     }
     yyjson_arr_foreach(items, i, n, w) {

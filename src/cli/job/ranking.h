@@ -19,7 +19,8 @@ enum rank_state {
 
 struct ranked {
     yyjson_val *workload;
-    struct str ns, job, queue, cluster_queue; /* cluster_queue empty when the local queue is unknown */
+    struct str ns, job, queue,
+        cluster_queue; /* cluster_queue empty when the local queue is unknown */
     enum rank_state state;
     size_t position; /* from 1, of those that wait; 0 for others */
     int64_t priority;

@@ -91,7 +91,7 @@ static int check_slice(struct cli *c) {
     yyjson_val *list, *node;
     size_t i, n;
     bool found = false;
-    if (!slice || cli_get(c, cli_path(c, "v1", "nodes", none, none, NULL), &list) != 0) {
+    if (slice == NULL || cli_get(c, cli_path(c, "v1", "nodes", none, none, NULL), &list) != 0) {
         return 0;
     }
     yyjson_val *items = json_get(list, STR("items"));
@@ -124,7 +124,7 @@ static int check_amount(struct cli *c, yyjson_val *nodes, const char *option,
     yyjson_val *node;
     size_t i, n;
     bool any = false;
-    if (!given || !job_spec_memory(str_of(given), text) ||
+    if (given == NULL || !job_spec_memory(str_of(given), text) ||
         quantity_parse(str_of(text), &want, NULL) != 0) {
         return 0;
     }

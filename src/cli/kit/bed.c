@@ -38,7 +38,7 @@ static void answer(void *ctx, struct http_request *r) {
         bool begins = strncmp(line, o->request, strlen(o->request)) == 0 &&
                       (o->after == 0 || asked_before(o->request) >= o->after);
         size_t n = strlen(o->request), than = best ? strlen(best->request) : 0;
-        if (begins && (!best || n > than || (n == than && o->after > best->after))) {
+        if (begins && (best == NULL || n > than || (n == than && o->after > best->after))) {
             best = o;
         }
     }

@@ -13,13 +13,13 @@ enum cli_format { FORMAT_TABLE, FORMAT_WIDE, FORMAT_NAME, FORMAT_JSON, FORMAT_YA
 struct cli {
     struct cli_args args;
     enum cli_format format;
-    bool colour;  /* standard output is a terminal that may have colours */
-    int columns;  /* of the terminal; 0: no terminal, lines are not cut */
+    bool colour; /* standard output is a terminal that may have colours */
+    int columns; /* of the terminal; 0: no terminal, lines are not cut */
     struct arena arena;
     struct loop *loop;
-    struct kube_client *client; /* made by cli_connect */
-    struct str project;         /* after cli_connect */
-    struct err err;             /* of the last failure */
+    struct kube_client *client;            /* made by cli_connect */
+    struct str project;                    /* after cli_connect */
+    struct err err;                        /* of the last failure */
     const struct cli_verb *const *machine; /* the verbs that main added */
 };
 

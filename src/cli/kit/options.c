@@ -44,7 +44,7 @@ static void list_choices(const struct cli_option *o, struct buf *out) {
 
 static int check_choice(const struct cli_option *o, const char *text, struct err *err) {
     struct buf b;
-    if (!o->choices) {
+    if (o->choices == NULL) {
         return 0;
     }
     for (const char *const *c = o->choices; *c; c++) {
@@ -86,17 +86,17 @@ static int parse_option(struct cli_args *a, int argc, char **argv, int *i, struc
         o = find(a->verb, (struct str){0}, word[1]);
         inline_value = word[2] ? word + 2 : NULL;
     }
-    if (!o) {
+    if (o == NULL) {
         return err_set(err, ERR_BAD_REQUEST, "unknown option %s", word);
     }
-    if (!o->value) {
+    if (o->value == NULL) {
         return inline_value ? err_set(err, ERR_BAD_REQUEST, "--%s takes no value", o->name)
                             : add_value(a, o, NULL, err);
     }
-    if (!inline_value && *i + 1 < argc) {
+    if (inline_value == NULL && *i + 1 < argc) {
         inline_value = argv[++*i];
     }
-    if (!inline_value) {
+    if (inline_value == NULL) {
         return err_set(err, ERR_BAD_REQUEST, "--%s: expected %s", o->name, o->value);
     }
     return add_value(a, o, inline_value, err);
@@ -111,7 +111,7 @@ static int check_counts(const struct cli_args *a, struct err *err) {
         return err_set(err, ERR_BAD_REQUEST, "unexpected argument \"%s\"%s", a->args[v->max_args],
                        v->command ? " (the command comes after --)" : "");
     }
-    if (a->n_args < v->min_args || (v->command && (!a->command || !a->command[0]))) {
+    if (a->n_args < v->min_args || (v->command && (a->command == NULL || a->command[0] == NULL))) {
         return err_set(err, ERR_BAD_REQUEST, "expected %s", v->arguments);
     }
     return 0;

@@ -30,7 +30,8 @@ struct cli_option {
 struct cli_verb {
     const char *name, *arguments, *summary, *examples;
     const char *about; /* a paragraph for the help; NULL: the summary says it */
-    const char *words; /* of its arguments those that are always the same, with blanks between; NULL: none */
+    const char *
+        words; /* of its arguments those that are always the same, with blanks between; NULL: none */
     enum cli_group group;
     const struct cli_option *options;
     size_t n_options;

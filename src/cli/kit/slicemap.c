@@ -108,8 +108,8 @@ static void add_holder(struct str uid, slicemap_holder *holder, void *ctx, struc
     buf_ch(out, '\n');
 }
 
-static void add_instances(const struct gpu_card *g, bool colour, slicemap_holder *holder,
-                          void *ctx, struct buf *out) {
+static void add_instances(const struct gpu_card *g, bool colour, slicemap_holder *holder, void *ctx,
+                          struct buf *out) {
     for (size_t i = 0; i < g->n_instances; i++) {
         const struct gpu_instance *in = &g->instances[i];
         struct str name = profile_name(g, in->profile_id);

@@ -4,12 +4,13 @@
 enum { GAP = 3, LAST_MIN = 8 };
 
 static const char *const colours[] = {
-    [STYLE_PLAIN] = "", [STYLE_GOOD] = "\x1b[32m", [STYLE_WAIT] = "\x1b[33m",
+    [STYLE_PLAIN] = "",       [STYLE_GOOD] = "\x1b[32m", [STYLE_WAIT] = "\x1b[33m",
     [STYLE_BAD] = "\x1b[31m", [STYLE_DIM] = "\x1b[2m",
 };
 
 void table_init(struct table *t, struct arena *a, const char *const *headers, size_t n_columns) {
-    *t = (struct table){.arena = a, .headers = headers,
+    *t = (struct table){.arena = a,
+                        .headers = headers,
                         .n_columns = n_columns < TABLE_COLUMNS_MAX ? n_columns : TABLE_COLUMNS_MAX};
 }
 
@@ -18,7 +19,7 @@ void table_row(struct table *t) {
         size_t cap = t->cap ? 2 * t->cap : 32, n = t->n_rows * t->n_columns;
         struct str *cells = ARENA_ARRAY(t->arena, struct str, cap * t->n_columns);
         enum table_style *styles = ARENA_ARRAY(t->arena, enum table_style, cap * t->n_columns);
-        if (!cells || !styles) {
+        if (cells == NULL || styles == NULL) {
             return; /* the arena remembers */
         }
         if (n) {

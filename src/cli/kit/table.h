@@ -18,7 +18,7 @@ struct table {
     struct arena *arena; /* cells are copied here */
     const char *const *headers;
     size_t n_columns;
-    struct str *cells; /* row after row */
+    struct str *cells;        /* row after row */
     enum table_style *styles; /* of each row's cells */
     size_t n_rows, cap;
 };

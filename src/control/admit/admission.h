@@ -18,8 +18,8 @@
 #define BERTH_CONTROL_ADMISSION_H
 
 #include "control/load/queue_settings.h"
-#include "port/admission.h"
 #include "mirror/mirror.h"
+#include "port/admission.h"
 
 struct virtual_registry;
 struct zones;
@@ -34,8 +34,9 @@ struct admission_options {
      * ERR_UNAVAILABLE, and on a cluster the webhook's failurePolicy decides. */
     bool (*ready)(void *ctx);
     void *ready_ctx;
-    struct virtual_registry *virtuals; /* where the planner of bookings answers; NULL: not in this process */
-    struct zones *zones;               /* NULL: UTC alone */
+    struct virtual_registry
+        *virtuals;       /* where the planner of bookings answers; NULL: not in this process */
+    struct zones *zones; /* NULL: UTC alone */
 };
 
 /* What a row may look at; settings is never NULL. */
@@ -54,10 +55,10 @@ struct admission_row {
 };
 
 /* The tables; each ends with a row without a kind. */
-extern const struct admission_row admission_job_rows[];   /* admission_job.c */
-extern const struct admission_row admission_cron_rows[];  /* admission_cron.c */
-extern const struct admission_row admission_pod_rows[];   /* admission_pod.c */
-extern const struct admission_row admission_kueue_rows[]; /* admission_kueue.c */
+extern const struct admission_row admission_job_rows[];         /* admission_job.c */
+extern const struct admission_row admission_cron_rows[];        /* admission_cron.c */
+extern const struct admission_row admission_pod_rows[];         /* admission_pod.c */
+extern const struct admission_row admission_kueue_rows[];       /* admission_kueue.c */
 extern const struct admission_row admission_reservation_rows[]; /* admission_reservation.c */
 
 /* NULL when out of memory. */

@@ -6,10 +6,10 @@
  */
 #include "control/admit/admission.h"
 
-#include "api/schema/check.h"
 #include "api/kinds/queue_notes.h"
-#include "control/load/workload_draft.h"
+#include "api/schema/check.h"
 #include "control/load/job_slices.h"
+#include "control/load/workload_draft.h"
 
 /* ---- what is asked about ---- */
 
@@ -71,8 +71,8 @@ static int gate_template(struct admission_ask *q, struct err *err) {
 static int steer(const struct admission_context *c, const struct integration *row,
                  struct admission_ask *q, struct err *err) {
     bool begun = !is_suspended(row, q->obj) || json_path(q->old, "status.startTime") != NULL;
-    bool queued = admission_label(q, KUEUE_QUEUE_LABEL).n > 0 ||
-                  c->settings->manage_jobs_without_queue_name;
+    bool queued =
+        admission_label(q, KUEUE_QUEUE_LABEL).n > 0 || c->settings->manage_jobs_without_queue_name;
     return !begun && queued && (row->flags & INTEGRATION_ELASTIC) && is_elastic(c, q)
                ? gate_template(q, err)
                : 0;
@@ -93,7 +93,7 @@ static bool is_below(const struct admission_context *c, const struct admission_a
 static int mutate(const struct admission_context *c, struct admission_ask *q, struct err *err) {
     const struct integration *row = row_of(c, q);
     struct str queue = {0};
-    if (q->op == ADMISSION_DELETE || q->subresource.n > 0 || !row ||
+    if (q->op == ADMISSION_DELETE || q->subresource.n > 0 || row == NULL ||
         !admission_managed_namespace(c, q) || is_below(c, q)) {
         return 0;
     }
@@ -110,7 +110,7 @@ static int mutate(const struct admission_context *c, struct admission_ask *q, st
         r = err_set(err, ERR_NOMEM, "out of memory");
     }
     return r == 0 && (row->flags & INTEGRATION_ELASTIC) && is_elastic(c, q) ? gate_template(q, err)
-                                                                             : r;
+                                                                            : r;
 }
 
 /* ---- rules ---- */
@@ -133,7 +133,7 @@ static void check_name(struct admission_ask *q, const char *at, struct str v) {
 static void check_limit(struct admission_ask *q) {
     struct str v = admission_label(q, KUEUE_MAX_TIME_LABEL);
     int64_t n;
-    if (!v.p || (str_to_i64(v, &n) && n > 0)) {
+    if (v.p == NULL || (str_to_i64(v, &n) && n > 0)) {
         return;
     }
     refuse(q, LABEL(KUEUE_MAX_TIME_LABEL), v,
@@ -262,7 +262,7 @@ static void check_kind(const struct integration *row, struct admission_ask *q) {
 
 static int validate(const struct admission_context *c, struct admission_ask *q, struct err *err) {
     const struct integration *row = row_of(c, q);
-    if (q->op == ADMISSION_DELETE || q->subresource.n > 0 || !row || q->obj == NULL) {
+    if (q->op == ADMISSION_DELETE || q->subresource.n > 0 || row == NULL || q->obj == NULL) {
         return 0;
     }
     struct str queue = admission_label(q, KUEUE_QUEUE_LABEL);
@@ -275,8 +275,8 @@ static int validate(const struct admission_context *c, struct admission_ask *q, 
         admission_old_label(q, KUEUE_QUEUE_LABEL).n > 0) {
         check_kind(row, q);
     }
-    int r = admission_check_templates(
-        q, queue.n > 0 || c->settings->manage_jobs_without_queue_name, err);
+    int r = admission_check_templates(q, queue.n > 0 || c->settings->manage_jobs_without_queue_name,
+                                      err);
     if (q->old) {
         check_change(c, row, q);
         return r;

@@ -6,8 +6,8 @@
  */
 #include "control/admit/admission_pod.h"
 
-#include "api/schema/check.h"
 #include "api/inventory.h"
+#include "api/schema/check.h"
 #include "control/load/integration.h"
 #include "control/load/job_workload.h"
 #include "control/load/pod_gate.h"
@@ -241,7 +241,7 @@ static void check_group(struct admission_ask *q) {
     }
     if (str_empty(group) && total.p) {
         required(q, map, POD_GROUP_NAME, both);
-    } else if (!str_empty(group) && !total.p) {
+    } else if (!str_empty(group) && total.p == NULL) {
         required(q, "annotations", POD_GROUP_TOTAL, both);
     } else if (total.p && (!str_to_i64(total, &n) || n < 1 || n > INT32_MAX)) {
         invalid(q, "annotations", POD_GROUP_TOTAL, total,
@@ -292,7 +292,7 @@ static void check_managed(const struct admission_context *c, struct admission_as
     bool above = false;
     if (managed.p && !str_is(managed, "true")) {
         forbidden(q, "labels", POD_MANAGED, "managed label value can only be 'true'");
-    } else if (managed.p && !admission_annotation(q, POD_PARENT).p &&
+    } else if (managed.p && admission_annotation(q, POD_PARENT).p == NULL &&
                ancestor_of(c, q, &above, NULL) == 0 && above) {
         admission_warn(q, "pod owner is managed by kueue, label '" POD_MANAGED
                           "=true' might lead to unexpected behaviour");
@@ -302,7 +302,7 @@ static void check_managed(const struct admission_context *c, struct admission_as
 /* Where a guard of our own judges pods it does so by the right to bind them; a webhook has none to ask for. */
 static void check_devices(struct admission_ask *q) {
     struct str now = admission_annotation(q, DEVICES_ANNOTATION);
-    if (!q->internal && !q->may && q->op == ADMISSION_CREATE && now.p) {
+    if (!q->internal && q->may == NULL && q->op == ADMISSION_CREATE && now.p) {
         forbidden(q, "annotations", DEVICES_ANNOTATION, "it is written by the scheduler alone");
     }
 }

@@ -72,9 +72,8 @@ bool admission_managed_namespace(const struct admission_context *c, const struct
     const struct kind *k = kind_by_name(STR(""), STR("Namespace"));
     const struct str_map none = {0};
     if (s == NULL) {
-        return !str_is(q->ns, "kube-system") &&
-               (str_empty(c->settings->own_namespace) ||
-                !str_eq(q->ns, c->settings->own_namespace));
+        return !str_is(q->ns, "kube-system") && (str_empty(c->settings->own_namespace) ||
+                                                 !str_eq(q->ns, c->settings->own_namespace));
     }
     const struct object *o = mirror_pending(c->mirror, k, (struct str){0}, q->ns);
     return selector_matches(s, o != NULL ? &o->labels : &none);

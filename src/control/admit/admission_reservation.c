@@ -89,7 +89,7 @@ static bool same_at(const struct admission_ask *q, const char *dotted) {
     yyjson_mut_val *now = json_mpath(q->obj, dotted);
     yyjson_val *was = json_path(q->old, dotted);
     yyjson_mut_val *copy = was ? yyjson_val_mut_copy(q->doc, was) : NULL;
-    return (!now && !was) || (now && copy && json_mequal(now, copy));
+    return (now == NULL && was == NULL) || (now && copy && json_mequal(now, copy));
 }
 
 /* It was given for what the booking was then. */
@@ -192,7 +192,8 @@ static bool spec_same_but_approval(const struct admission_ask *q) {
     }
     if (was) {
         yyjson_obj_foreach(was, i, n, old_key, v) {
-            if (!json_mget(spec, json_str(old_key)) && !str_is(json_str(old_key), "approval")) {
+            if (json_mget(spec, json_str(old_key)) == NULL &&
+                !str_is(json_str(old_key), "approval")) {
                 return false;
             }
         }
@@ -217,12 +218,12 @@ static bool cleans_up(const struct admission_ask *q) {
 static bool ties_same(const struct admission_ask *q) {
     struct str now = json_mstr(json_mget(json_mpath(q->obj, "metadata.labels"), STR(SERIES_LABEL)));
     struct str was = json_str(json_get(json_path(q->old, "metadata.labels"), STR(SERIES_LABEL)));
-    return str_eq(now, was) && (!json_mpath(q->obj, "metadata.ownerReferences") ||
+    return str_eq(now, was) && (json_mpath(q->obj, "metadata.ownerReferences") == NULL ||
                                 same_at(q, "metadata.ownerReferences"));
 }
 
 static void check_others(struct admission_ask *q) {
-    bool cancels = json_mpath(q->obj, "spec.cancel") && !json_path(q->old, "spec.cancel");
+    bool cancels = json_mpath(q->obj, "spec.cancel") && json_path(q->old, "spec.cancel") == NULL;
     if (q->internal || is_owner(q) || cleans_up(q) || (spec_same_but_approval(q) && ties_same(q))) {
         return;
     }
@@ -254,7 +255,7 @@ static void check_fixed(struct admission_ask *q) {
     struct str by = json_str(
         json_get(json_path(q->old, "metadata.annotations"), STR(RESERVATION_USER_ANNOTATION)));
     check_maker(q, by);
-    if (json_path(q->old, "spec.cancel") && !json_mpath(q->obj, "spec.cancel")) {
+    if (json_path(q->old, "spec.cancel") && json_mpath(q->obj, "spec.cancel") == NULL) {
         blame(q, CAUSE_FORBIDDEN, "spec.cancel",
               "Forbidden: a cancelled booking stays cancelled; make a new one");
     }
@@ -303,7 +304,7 @@ static yyjson_val *ask_planner(const struct admission_context *c, struct admissi
     yyjson_mut_val *root = d ? yyjson_mut_obj(d) : NULL;
     yyjson_mut_val *meta = root ? json_mensure(d, root, "metadata") : NULL;
     yyjson_mut_val *spec = meta ? yyjson_mut_val_mut_copy(d, json_mget(q->obj, STR("spec"))) : NULL;
-    if (!spec || json_mset_str(d, meta, "name", name) != 0 ||
+    if (spec == NULL || json_mset_str(d, meta, "name", name) != 0 ||
         json_mset(d, root, STR("spec"), spec) != 0 ||
         json_mset_str(d, spec, "name", q->old ? name : STR("")) != 0) {
         return NULL;

@@ -20,9 +20,8 @@ static struct asked *asked(void) {
     static struct asked x;
     scene_init(&x.s, 1);
     x.rights = "";
-    x.a = admission_new(&(struct admission_options){.mirror = x.s.w.mirror,
-                                                    .virtuals = x.s.w.env.virtuals,
-                                                    .zones = x.s.zones});
+    x.a = admission_new(&(struct admission_options){
+        .mirror = x.s.w.mirror, .virtuals = x.s.w.env.virtuals, .zones = x.s.zones});
     arena_init(&x.arena, 64 << 20);
     return &x;
 }
@@ -61,8 +60,8 @@ static void ask(struct asked *x, const char *user, const char *name, const char 
                       yyjson_mut_val_mut_copy(x->q.doc, yyjson_mut_obj_iter_get_val(key)));
         }
     } else {
-        struct str json = arena_f(&x->arena, "{\"metadata\":{\"name\":\"%s\"},\"spec\":%s}", name,
-                                  spec);
+        struct str json =
+            arena_f(&x->arena, "{\"metadata\":{\"name\":\"%s\"},\"spec\":%s}", name, spec);
         assert_ok(json_parse_mut(&x->arena, json, &x->q.doc, &err), &err);
     }
     x->q.obj = yyjson_mut_doc_get_root(x->q.doc);
@@ -255,8 +254,8 @@ static void availability_names_only_ones_own(void **state) {
     scene_book(&x->s, "a", "mine", 9, 10, SCENE_2G, 1, ",\"purpose\":\"my tests\"");
     scene_book(&x->s, "b", "theirs", 9, 12, SCENE_2G, 2, ",\"purpose\":\"their secret\"");
     scene_minutes(&x->s, 1);
-    struct virtual_source *s = virtual_find(x->s.w.env.virtuals, STR("berth.dev"),
-                                            STR("availabilities"), STR(""));
+    struct virtual_source *s =
+        virtual_find(x->s.w.env.virtuals, STR("berth.dev"), STR("availabilities"), STR(""));
     struct virtual_ask q = {.verb = "list",
                             .kind = fake_world_kind("Availability"),
                             .query = query,
@@ -319,8 +318,8 @@ static void a_check_says_what_would_come_of_it(void **state) {
     struct virtual_call *call = NULL;
     scene_book(&x->s, "b", "theirs", 9, 12, SCENE_GPU, 1, NULL);
     scene_minutes(&x->s, 1);
-    struct virtual_source *s = virtual_find(x->s.w.env.virtuals, STR("berth.dev"),
-                                            STR("reservationchecks"), STR(""));
+    struct virtual_source *s =
+        virtual_find(x->s.w.env.virtuals, STR("berth.dev"), STR("reservationchecks"), STR(""));
     uint64_t before = calendar_digest(reservation_controller_calendar(x->s.c));
     struct virtual_ask q = {.verb = "create",
                             .kind = fake_world_kind("ReservationCheck"),

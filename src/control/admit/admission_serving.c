@@ -158,7 +158,7 @@ static int check_shape(struct admission_ask *q, const char *template, struct err
     yyjson_val *was = json_path(q->old, template);
     yyjson_doc *copy;
     struct buf b;
-    if (!now || !was) {
+    if (now == NULL || was == NULL) {
         if (now || was) {
             causes_add(&q->causes, CAUSE_INVALID, str_of(template), "Invalid value: " IMMUTABLE);
         }

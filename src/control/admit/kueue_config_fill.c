@@ -62,7 +62,7 @@ static void jobs(struct config_reader *r, yyjson_val *root, struct queue_setting
     yyjson_val *list = json_path(root, "integrations.frameworks");
     s->frameworks = texts(r, list, &s->n_frameworks);
     CONFIG_EACH(list, i, e) {
-        if (!integration_by_name(json_str(e))) {
+        if (integration_by_name(json_str(e)) == NULL) {
             config_warn(r,
                         "integrations.frameworks[%zu]: \"%.*s\" has no effect: Berth does not "
                         "queue it",

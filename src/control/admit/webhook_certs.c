@@ -48,10 +48,8 @@ static int set_data(struct str_map *data, const struct cert_set *s, struct arena
     const struct {
         const char *key;
         struct str v;
-    } all[] = {{"ca.crt", s->bundle},
-               {"ca.key", s->ca_key},
-               {"tls.crt", s->cert},
-               {"tls.key", s->key}};
+    } all[] = {
+        {"ca.crt", s->bundle}, {"ca.key", s->ca_key}, {"tls.crt", s->cert}, {"tls.key", s->key}};
     int r = 0;
     for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(*all); i++) {
         struct str text = encoded(a, all[i].v);

@@ -76,14 +76,14 @@ static struct str read_selector(const struct object *o, struct arena *a) {
 static void remember(struct claim_book *c, const struct object *o) {
     struct arena a;
     struct claim_owner *x = claims_of(c, o->uid) ? NULL : mem_zalloc(sizeof *x);
-    if (!x) {
+    if (x == NULL) {
         return; /* it is there, or it is only slower without */
     }
     arena_init(&a, 64 << 20);
     x->uid = str_from(mem_cstr(o->uid), o->uid.n);
     x->selector = read_selector(o, &a);
     arena_release(&a);
-    if (!x->uid.p || !x->selector.p || map_put(c->by_uid, x->uid, x, NULL) != 0) {
+    if (x->uid.p == NULL || x->selector.p == NULL || map_put(c->by_uid, x->uid, x, NULL) != 0) {
         owner_free(x);
     }
 }
@@ -129,7 +129,7 @@ static bool same_labels(const struct object *x, const struct object *y) {
 }
 
 static bool is_orphan(const struct object *o) {
-    return !object_controller(o) && !o->deleting_ns && o->labels.n > 0;
+    return object_controller(o) == NULL && !o->deleting_ns && o->labels.n > 0;
 }
 
 void claims_owned_changed(struct claim_book *c, const struct change *ch) {
@@ -139,7 +139,7 @@ void claims_owned_changed(struct claim_book *c, const struct change *ch) {
     }
     look_at_owner(c, ch->obj);
     if (ch->type != CHANGE_DELETED && is_orphan(ch->obj) &&
-        (!ch->old || left || !same_labels(ch->old, ch->obj))) {
+        (ch->old == NULL || left || !same_labels(ch->old, ch->obj))) {
         workqueue_look(c->queue, (struct work_key){CLAIM_ORPHAN, ch->obj->ns, ch->obj->name}, 0);
     }
 }
@@ -186,7 +186,7 @@ static void note(struct search *s, const struct object *o) {
     if (s->found->n == s->cap) {
         size_t cap = s->cap ? s->cap * 2 : 16;
         const struct object **v = ARENA_ARRAY(s->a, const struct object *, cap);
-        if (!v) {
+        if (v == NULL) {
             s->code = ERR_NOMEM;
             return;
         }
@@ -211,7 +211,7 @@ static bool find_owned(void *ctx, const struct object *o) {
 static bool find_orphan(void *ctx, const struct object *o) {
     struct search *s = ctx;
     if (is_orphan(o) && selector_matches(&s->selector, &o->labels) &&
-        (!s->c->fits || s->c->fits(s->about, o))) {
+        (s->c->fits == NULL || s->c->fits(s->about, o))) {
         note(s, o);
     }
     return s->code == 0 && s->found->n < PATCHES_MAX;
@@ -228,7 +228,7 @@ static void rewrite(struct round *r, const struct object *o, const struct object
     want = *was;
     want.owner_references.v = ARENA_ARRAY(a, struct owner_reference, was->owner_references.n + 1);
     want.owner_references.n = 0;
-    if (!want.owner_references.v) {
+    if (want.owner_references.v == NULL) {
         round_fail(r, ERR_NOMEM);
         return;
     }
@@ -272,12 +272,12 @@ int claims_collect(struct claim_book *c, struct controller *of, const struct obj
     lost.found = &orphans;
     struct str selector = x ? x->selector : read_selector(owner, a);
     int r = selector.p ? parse_selector(arena_str(a, selector), a, &lost.selector) : ERR_NOMEM;
-    if (!x) {
+    if (x == NULL) {
         mem_free((char *)(uintptr_t)selector.p);
     }
     mirror_owned(c->mirror, owner, find_owned, &owned);
     gone.v = ARENA_ARRAY(a, const struct object *, ret->n + 1);
-    if (r != 0 || owned.code != 0 || !gone.v) {
+    if (r != 0 || owned.code != 0 || gone.v == NULL) {
         return r == ERR_INVALID ? r : ERR_NOMEM;
     }
     part(&lost.selector, ret, &gone);
@@ -287,7 +287,7 @@ int claims_collect(struct claim_book *c, struct controller *of, const struct obj
     if (owner->deleting_ns) {
         return 0;
     }
-    if (!x || !x->searched) {
+    if (x == NULL || !x->searched) {
         mirror_scan(c->mirror, c->owned, owner->ns, find_orphan, &lost);
     }
     if (x && lost.code == 0 && orphans.n == 0) {

@@ -98,7 +98,7 @@ size_t daemon_history_keep(const struct daemon_history *h, struct round *r) {
     size_t writes = 0;
     mirror_owned(h->mirror, h->set, count_one, &l);
     l.v = ARENA_ARRAY(h->arena, struct daemon_revision, l.cap + 1);
-    if (!l.v || h->set->deleting_ns || (current && !is_ours(h, current))) {
+    if (l.v == NULL || h->set->deleting_ns || (current && !is_ours(h, current))) {
         return 0; /* the name is somebody else's: this template has no history */
     }
     mirror_owned(h->mirror, h->set, read_one, &l);
@@ -106,7 +106,7 @@ size_t daemon_history_keep(const struct daemon_history *h, struct round *r) {
         qsort(l.v, l.n, sizeof *l.v, by_number);
     }
     int64_t newest = l.n > 0 ? l.v[l.n - 1].number : 0;
-    if (!current) {
+    if (current == NULL) {
         make(h, name, newest + 1, r);
         writes++;
     }

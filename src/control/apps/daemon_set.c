@@ -49,7 +49,7 @@ static bool node_differs(struct daemon_set_controller *c, const struct object *a
     for (int i = 0; same && i < 2; i++) {
         yyjson_val *p = json_path(yyjson_doc_get_root(x), i ? "spec" : "metadata.labels");
         yyjson_val *q = json_path(yyjson_doc_get_root(y), i ? "spec" : "metadata.labels");
-        same = p && q ? json_equal(p, q) : !p == !q;
+        same = p && q ? json_equal(p, q) : (p == NULL) == (q == NULL);
     }
     arena_reset(&c->scratch);
     return !same;
@@ -98,7 +98,7 @@ static int read_shape(struct daemon_step *l, const struct pod_spec *spec) {
     int r = translate_shape(spec, a, &l->shape);
     struct toleration *v = ARENA_ARRAY(a, struct toleration, spec->tolerations.n + TOLERATED);
     size_t n = spec->tolerations.n;
-    if (r != 0 || !v) {
+    if (r != 0 || v == NULL) {
         return ERR_NOMEM;
     }
     if (n > 0) {
@@ -146,8 +146,8 @@ static bool read_node(void *ctx, const struct object *o) {
                 shape_matches_node(&l->shape, NULL, o->name, o->labels);
     *n = (struct daemon_node){
         .name = o->name,
-        .should_run = fits && !taints_untolerated(all, &l->shape, NULL),
-        .may_stay = fits && !taints_untolerated(hard, &l->shape, NULL),
+        .should_run = fits && taints_untolerated(all, &l->shape, NULL) == NULL,
+        .may_stay = fits && taints_untolerated(hard, &l->shape, NULL) == NULL,
     };
     l->facts.n_nodes++;
     return true;
@@ -157,7 +157,7 @@ static int read_nodes(struct daemon_step *l) {
     const struct mirror *m = l->c->base.env.mirror;
     const struct kind *k = l->c->base.kinds[NODES];
     l->nodes = ARENA_ARRAY(&l->c->base.arena, struct daemon_node, mirror_count(m, k) + 1);
-    if (!l->nodes) {
+    if (l->nodes == NULL) {
         return ERR_NOMEM;
     }
     mirror_scan(m, k, STR(""), read_node, l);
@@ -226,7 +226,8 @@ static int set_node(yyjson_mut_doc *d, yyjson_mut_val *spec, struct str node) {
     yyjson_mut_val *fields = yyjson_mut_arr(d), *field = yyjson_mut_arr_add_obj(d, fields);
     yyjson_mut_val *values = yyjson_mut_arr(d);
     yyjson_mut_val *required = json_mensure(d, spec, REQUIRED);
-    if (!required || !field || !term || !yyjson_mut_arr_add_strncpy(d, values, node.p, node.n)) {
+    if (required == NULL || field == NULL || term == NULL ||
+        !yyjson_mut_arr_add_strncpy(d, values, node.p, node.n)) {
         return ERR_NOMEM;
     }
     int r = json_mset_str(d, field, "key", STR("metadata.name"));
@@ -368,7 +369,8 @@ static enum work look_at(struct daemon_set_controller *c, const struct object *o
     int r = object_tree(o, a, &d, &err);
     l.tree = r == 0 ? yyjson_doc_get_root(d) : NULL;
     r = r ? r : codec_decode(&schema_daemon_set, l.tree, a, &l.set, &err);
-    if (r == 0 && (!l.set.spec || !l.set.spec->template || !l.set.spec->template->spec)) {
+    if (r == 0 && (l.set.spec == NULL || l.set.spec->template == NULL ||
+                   l.set.spec->template->spec == NULL)) {
         return WORK_OK; /* it was not valid */
     }
     r = r ? r : claims_collect(&c->claims, &c->base, o, a, &pods, &w);

@@ -69,7 +69,7 @@ static void settle(struct daemon_look *l, struct daemon_place *at, const struct 
             l->p->ended[l->p->n_ended++] = (size_t)(p - l->f->pods);
             drop(l, p);
         }
-    } else if (!*slot) {
+    } else if (*slot == NULL) {
         *slot = p;
     } else if (older(p, *slot)) {
         drop(l, *slot);
@@ -129,7 +129,7 @@ static void count(struct daemon_look *l) {
 static void make_missing(struct daemon_look *l) {
     for (size_t i = 0; i < l->f->n_nodes && l->p->n_creates < DAEMON_BURST_MAX; i++) {
         const struct daemon_place *at = &l->places[i];
-        if (at->node->should_run && !at->old && !at->new && !at->going) {
+        if (at->node->should_run && at->old == NULL && at->new == NULL && !at->going) {
             l->p->creates[l->p->n_creates++] = i;
         }
     }
@@ -141,11 +141,11 @@ static void roll_down(struct daemon_look *l) {
     for (size_t i = 0; i < l->f->n_nodes; i++) {
         const struct daemon_place *at = &l->places[i];
         bool up = available(l, at->old);
-        if (!at->node->should_run || !at->old) {
+        if (!at->node->should_run || at->old == NULL) {
             continue;
         }
         if (at->new || !up || room > 0) {
-            room -= up && !at->new;
+            room -= up && at->new == NULL;
             drop(l, at->old);
         }
     }
@@ -159,7 +159,7 @@ static void roll_up(struct daemon_look *l) {
     }
     for (size_t i = 0; i < l->f->n_nodes; i++) {
         const struct daemon_place *at = &l->places[i];
-        if (!at->node->should_run || !at->old) {
+        if (!at->node->should_run || at->old == NULL) {
             continue;
         }
         if (at->new) {
@@ -178,7 +178,7 @@ static void read_strategy(struct daemon_look *l) {
     const struct daemon_set_strategy *s = l->f->set->spec->update_strategy;
     const struct deployment_rolling *rolling = s ? s->rolling_update : NULL;
     int64_t desired = l->p->status.desired_number_scheduled;
-    l->rolls = !s || str_is(s->type, "RollingUpdate") || s->type.n == 0;
+    l->rolls = s == NULL || str_is(s->type, "RollingUpdate") || s->type.n == 0;
     l->down = rolling ? amount_of(rolling->max_unavailable, desired, 1) : 1;
     l->surge = rolling ? amount_of(rolling->max_surge, desired, 0) : 0;
 }
@@ -208,7 +208,7 @@ int daemon_set_decide(const struct daemon_facts *f, struct arena *a, struct daem
         }
     }
     p.write_status =
-        !f->set->status || !value_views_same(&schema_daemon_set_status, was, &p.status);
+        f->set->status == NULL || !value_views_same(&schema_daemon_set_status, was, &p.status);
     *ret = p;
     return 0;
 }

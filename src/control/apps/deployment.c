@@ -40,7 +40,7 @@ static void tell_scaled(struct deployment_controller *c, const struct change *ch
     const struct owner_ref *ref = object_controller(ch->obj);
     const struct object *owner = ref ? mirror_owner(c->base.env.mirror, ch->obj->ns, ref) : NULL;
     bool new = ch->type == CHANGE_ADDED;
-    if (!owner || owner->kind != c->base.kinds[DEPLOYMENTS] || ch->type == CHANGE_DELETED ||
+    if (owner == NULL || owner->kind != c->base.kinds[DEPLOYMENTS] || ch->type == CHANGE_DELETED ||
         (!new && ch->old->generation == ch->obj->generation)) {
         return;
     }
@@ -126,7 +126,8 @@ static bool not_ended(void *ctx, const struct object *o) {
     struct pod_search *s = ctx;
     const struct owner_ref *ref = object_controller(o);
     struct owned_pod p;
-    if (o->kind != s->l->c->base.kinds[PODS] || !ref || !object_named_by(s->set, o->ns, ref)) {
+    if (o->kind != s->l->c->base.kinds[PODS] || ref == NULL ||
+        !object_named_by(s->set, o->ns, ref)) {
         return true;
     }
     s->code = owned_pod_read(o, &s->l->c->scratch, arena_of(s->l), &p);
@@ -168,7 +169,7 @@ static int name_new(struct deployment_look *l) {
 static int read_facts(struct deployment_look *l, const struct claimed *sets, struct err *err) {
     struct deployment_facts *f = &l->facts;
     const struct claim_owner *own = claims_of(&l->c->claims, l->obj->uid);
-    if (!l->deployment.spec || !l->deployment.metadata) {
+    if (l->deployment.spec == NULL || l->deployment.metadata == NULL) {
         return ERR_INVALID;
     }
     *f = (struct deployment_facts){
@@ -223,7 +224,7 @@ static void write_new(struct deployment_look *l, struct round *r) {
 static enum work carry_out(struct deployment_look *l) {
     struct deployment want = l->deployment;
     struct round *r = controller_begin(&l->c->base);
-    if (!r) {
+    if (r == NULL) {
         return WORK_RETRY;
     }
     round_on_done(r, answered, l->c);

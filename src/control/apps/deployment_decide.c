@@ -22,7 +22,7 @@ int64_t deployment_revision(const struct meta *m) {
 static void annotate(struct deployment_sight *s, struct deployment_set *x, const char *key,
                      struct str v) {
     if (!str_eq(meta_annotation(&x->meta, key), v)) {
-        s->failed |= !v.p || meta_set(&x->meta.annotations, s->a, key, v) != 0;
+        s->failed |= v.p == NULL || meta_set(&x->meta.annotations, s->a, key, v) != 0;
         x->write = true;
     }
 }
@@ -69,7 +69,7 @@ static void copy_annotations(struct deployment_sight *s, struct deployment_set *
     const struct str_map *from = &s->f->deployment->metadata->annotations;
     for (size_t i = 0; i < from->n; i++) {
         struct str key = arena_f(s->a, "%.*s", STR_ARG(from->v[i].key));
-        if (!key.p) {
+        if (key.p == NULL) {
             s->failed = true;
         } else if (!is_own(key)) {
             annotate(s, x, key.p, from->v[i].value);
@@ -105,8 +105,8 @@ static void revise(struct deployment_sight *s, struct deployment_set *x) {
 static void set_revision(struct deployment_sight *s, int64_t revision) {
     struct str text = number(s, revision);
     if (!str_eq(meta_annotation(&s->plan->meta, DEPLOYMENT_REVISION), text)) {
-        s->failed |=
-            !text.p || meta_set(&s->plan->meta.annotations, s->a, DEPLOYMENT_REVISION, text) != 0;
+        s->failed |= text.p == NULL ||
+                     meta_set(&s->plan->meta.annotations, s->a, DEPLOYMENT_REVISION, text) != 0;
         s->plan->write_meta = true;
     }
 }
@@ -150,7 +150,7 @@ static void create(struct deployment_sight *s) {
 /* Keeps the new set in step with the Deployment; `make`: makes it where there is none. */
 static void sync_new(struct deployment_sight *s, bool make) {
     struct deployment_set *x = s->new;
-    if (!x) {
+    if (x == NULL) {
         if (make) {
             create(s);
         }
@@ -165,7 +165,7 @@ static void sync_new(struct deployment_sight *s, bool make) {
     if (x->revision > 0) {
         set_revision(s, x->revision);
     }
-    if (deployment_has_deadline(s) && !conditions_find(&s->conditions, "Progressing")) {
+    if (deployment_has_deadline(s) && conditions_find(&s->conditions, "Progressing") == NULL) {
         deployment_condition(
             s, "Progressing", "True", "FoundNewReplicaSet",
             arena_f(s->a, "Found new replica set \"%.*s\"", STR_ARG(x->obj->name)));
@@ -204,7 +204,7 @@ static struct rollout_set *active_sets(struct deployment_sight *s, const struct 
             v[(*ret_n)++] = numbers_of(&s->f->sets[i]);
         }
     }
-    s->failed |= !v;
+    s->failed |= v == NULL;
     return v;
 }
 
@@ -287,13 +287,13 @@ static void clean_up(struct deployment_sight *s) {
     struct opt_i32 limit = s->spec->revision_history_limit;
     struct deployment_set **v = ARENA_ARRAY(s->a, struct deployment_set *, s->f->n + 1);
     size_t n = 0;
-    s->failed |= !v;
+    s->failed |= v == NULL;
     for (size_t i = 0; v && i < s->f->n; i++) {
         if (&s->f->sets[i] != s->new && !s->f->sets[i].obj->deleting_ns) {
             v[n++] = &s->f->sets[i];
         }
     }
-    if (!v || !limit.set || limit.v == INT32_MAX || n <= (size_t)limit.v) {
+    if (v == NULL || !limit.set || limit.v == INT32_MAX || n <= (size_t)limit.v) {
         return;
     }
     qsort(v, n, sizeof(struct deployment_set *), by_revision);
@@ -321,7 +321,7 @@ static bool shrink_old(struct deployment_sight *s) {
 static void roll(struct deployment_sight *s) {
     int32_t now = s->new ? deployment_set_replicas(s->new) : 0;
     sync_new(s, true);
-    if (!s->new) {
+    if (s->new == NULL) {
         return; /* it comes first */
     }
     int32_t to =
@@ -344,7 +344,7 @@ static void recreate(struct deployment_sight *s) {
     if (waits) {
         return;
     }
-    if (!s->new) {
+    if (s->new == NULL) {
         sync_new(s, true);
     } else if (!resize_if(s, s->new, s->bounds.wanted) && deployment_complete(s, s->was)) {
         clean_up(s);
@@ -377,7 +377,7 @@ static void go(struct deployment_sight *s) {
 int deployment_decide(struct deployment_facts *f, struct arena *a, struct deployment_plan *ret) {
     static const struct deployment_status none;
     const struct deployment_strategy *way = f->deployment->spec->strategy;
-    bool rolling = !way || !str_is(way->type, "Recreate");
+    bool rolling = way == NULL || !str_is(way->type, "Recreate");
     const struct deployment_rolling *r = way ? way->rolling_update : NULL;
     struct deployment_sight s = {.f = f, .a = a, .plan = ret, .spec = f->deployment->spec};
     s.was = f->deployment->status ? f->deployment->status : &none;

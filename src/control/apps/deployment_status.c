@@ -18,7 +18,7 @@ enum { CONDITIONS_MORE = 8 }; /* that one look may add */
 void deployment_conditions_init(struct deployment_sight *s) {
     const struct condition_list *was = &s->was->conditions;
     s->conditions.v = ARENA_ARRAY(s->a, struct condition, was->n + CONDITIONS_MORE);
-    if (!s->conditions.v) {
+    if (s->conditions.v == NULL) {
         s->failed = true;
         return;
     }
@@ -32,9 +32,9 @@ void deployment_condition(struct deployment_sight *s, const char *type, const ch
                           const char *reason, struct str message) {
     const struct condition *was = conditions_find(&s->conditions, type);
     int64_t since = was && str_is(was->status, status) ? was->last_transition_ns : s->f->now_ns;
-    if (s->failed || !message.p) {
+    if (s->failed || message.p == NULL) {
         s->failed = true;
-    } else if (!was || !str_is(was->status, status) || !str_is(was->reason, reason)) {
+    } else if (was == NULL || !str_is(was->status, status) || !str_is(was->reason, reason)) {
         conditions_remove(&s->conditions, type, NULL);
         s->conditions.v[s->conditions.n++] = (struct condition){.type = str_of(type),
                                                                 .status = str_of(status),
@@ -156,17 +156,17 @@ static const struct condition *failure_of(const struct deployment_set *x) {
 
 static void tell_failure(struct deployment_sight *s) {
     const struct condition *c = failure_of(s->new);
-    for (size_t i = 0; !c && i < s->f->n; i++) {
+    for (size_t i = 0; c == NULL && i < s->f->n; i++) {
         c = failure_of(&s->f->sets[i]);
     }
-    if (!c) {
+    if (c == NULL) {
         conditions_remove(&s->conditions, FAILURE, NULL);
         return;
     }
     struct str reason = arena_str(s->a, c->reason), status = arena_str(s->a, c->status);
     reason = arena_f(s->a, "%.*s", STR_ARG(reason)); /* ends in 0 */
     status = arena_f(s->a, "%.*s", STR_ARG(status));
-    if (!reason.p || !status.p) {
+    if (reason.p == NULL || status.p == NULL) {
         s->failed = true;
     } else {
         deployment_condition(s, FAILURE, status.p, reason.p, c->message);
@@ -190,6 +190,6 @@ void deployment_status_fill(struct deployment_sight *s, bool progress) {
     }
     now.conditions = s->conditions;
     s->plan->status = now;
-    s->plan->write_status =
-        !s->f->deployment->status || !value_views_same(&schema_deployment_status, s->was, &now);
+    s->plan->write_status = s->f->deployment->status == NULL ||
+                            !value_views_same(&schema_deployment_status, s->was, &now);
 }

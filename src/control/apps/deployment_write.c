@@ -24,7 +24,7 @@ int deployment_write_set(const struct object *o, yyjson_val *tree, struct str na
                          const struct deployment_plan *plan, struct arena *a, struct buf *out) {
     yyjson_mut_doc *d = json_mut_new(a);
     yyjson_mut_val *root = d ? yyjson_mut_obj(d) : NULL;
-    if (!root) {
+    if (root == NULL) {
         return ERR_NOMEM;
     }
     yyjson_mut_doc_set_root(d, root);

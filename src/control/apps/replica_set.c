@@ -81,7 +81,7 @@ static void write_creates(struct replica_look *l, struct round *r) {
     if (d) {
         json_write_mut(&b, yyjson_mut_doc_get_root(d));
     }
-    if (!d || buf_ok(&b) != 0) {
+    if (d == NULL || buf_ok(&b) != 0) {
         round_fail(r, ERR_NOMEM);
     } else {
         round_tag(r, WRITE_CREATE);
@@ -98,7 +98,7 @@ static enum work carry_out(struct replica_look *l) {
         return WORK_OK;
     }
     struct round *r = controller_begin(&l->c->base);
-    if (!r) {
+    if (r == NULL) {
         return WORK_RETRY;
     }
     round_on_done(r, answered, l->c);

@@ -70,6 +70,6 @@ int replica_set_decide(struct replica_set_facts *f, struct arena *a, struct repl
         r = owned_pods_rank(&f->active, f->now_ns);
     }
     ret->write_status =
-        !f->set->status || !value_views_same(&schema_replica_set_status, was, &ret->status);
+        f->set->status == NULL || !value_views_same(&schema_replica_set_status, was, &ret->status);
     return r;
 }

@@ -77,7 +77,7 @@ static bool create(struct stateful_sight *s, int64_t i) {
 static bool fill(struct stateful_sight *s) {
     for (int64_t i = 0; i < s->replicas; i++) {
         struct stateful_pod *p = s->slots[i];
-        if (!p) {
+        if (p == NULL) {
             if (!create(s, i)) {
                 return false;
             }
@@ -139,11 +139,11 @@ static int64_t may_be_missing(const struct stateful_sight *s) {
 static void update(struct stateful_sight *s) {
     int64_t left = may_be_missing(s);
     for (int64_t i = 0; i < s->replicas; i++) {
-        left -= !s->slots[i] || is_going(s->slots[i]) || !is_available(s, s->slots[i]);
+        left -= s->slots[i] == NULL || is_going(s->slots[i]) || !is_available(s, s->slots[i]);
     }
     for (int64_t i = s->replicas; i-- > s->partition;) {
         struct stateful_pod *p = s->slots[i];
-        if (!p || is_going(p) || str_eq(p->revision, s->f->update)) {
+        if (p == NULL || is_going(p) || str_eq(p->revision, s->f->update)) {
             continue;
         }
         bool healthy = is_available(s, p);
@@ -168,7 +168,7 @@ static int by_ordinal(const void *va, const void *vb) {
 static int place(struct stateful_sight *s, struct arena *a) {
     s->slots = ARENA_ARRAY(a, struct stateful_pod *, (size_t)s->replicas + 1);
     s->plan->creates = ARENA_ARRAY(a, struct stateful_create, (size_t)s->replicas + 1);
-    if (!s->slots || !s->plan->creates) {
+    if (s->slots == NULL || s->plan->creates == NULL) {
         return ERR_NOMEM;
     }
     memset(s->slots, 0, ((size_t)s->replicas + 1) * sizeof(struct stateful_pod *));
@@ -211,6 +211,6 @@ int stateful_decide(struct stateful_facts *f, struct arena *a, struct stateful_p
         update(&s);
     }
     ret->write_status =
-        !f->set->status || !value_views_same(&schema_stateful_set_status, was, &ret->status);
+        f->set->status == NULL || !value_views_same(&schema_stateful_set_status, was, &ret->status);
     return 0;
 }

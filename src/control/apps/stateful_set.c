@@ -287,7 +287,7 @@ static void make_pod(struct stateful_look *l, const struct stateful_create *x, s
 static enum work carry_out(struct stateful_look *l) {
     struct stateful_set want = l->set;
     struct round *r = controller_begin(&l->c->base);
-    if (!r) {
+    if (r == NULL) {
         return WORK_RETRY;
     }
     round_on_done(r, answered, l->c);
@@ -330,7 +330,7 @@ static enum work look_at(struct stateful_controller *c, const struct object *o) 
         return w;
     }
     r = r ? r : read_revisions(&l);
-    if (r == 0 && !l.update) {
+    if (r == 0 && l.update == NULL) {
         return o->deleting_ns ? WORK_OK : make_revision(&l);
     }
     l.facts = (struct stateful_facts){.set = &l.set,

@@ -41,8 +41,9 @@ static void teardown(struct fixture *f) {
     "\"c\",\"image\":\"" image_ "\",\"imagePullPolicy\":\"Always\",\"terminationMessagePath\":"    \
     "\"/dev/termination-log\",\"terminationMessagePolicy\":\"File\"}]}}"
 #define SPEC(n_, more_)                                                                            \
-    "{\"replicas\":" n_ ",\"serviceName\":\"svc\",\"selector\":{\"matchLabels\":{\"app\":\"x\"}}," \
-    more_ TEMPLATE("one") "}"
+    "{\"replicas\":" n_                                                                            \
+    ",\"serviceName\":\"svc\",\"selector\":{\"matchLabels\":{\"app\":\"x\"}}," more_ TEMPLATE(     \
+        "one") "}"
 
 static void put(struct fixture *f, const char *spec) {
     char json[2048];
@@ -68,17 +69,17 @@ static const struct object *set(struct fixture *f) {
 }
 
 #define PODS(f) fake_world_count(&(f)->world, "Pod")
-#define STATUS(f, member, want)                                                                    \
-    assert_string_equal(fake_world_text(set(f), "status." member), want)
+#define STATUS(f, member, want) assert_string_equal(fake_world_text(set(f), "status." member), want)
 #define IMAGE(f, ordinal, want)                                                                    \
-    assert_non_null(strstr(fake_world_text(pod(f, ordinal), "spec.containers"),                    \
-                           "\"image\":\"" want "\""))
+    assert_non_null(                                                                               \
+        strstr(fake_world_text(pod(f, ordinal), "spec.containers"), "\"image\":\"" want "\""))
 
 static void pods_come_one_by_one_and_go_backwards(void **state) {
     struct fixture f;
     setup(&f);
     put(&f, SPEC("3", ""));
-    fake_world_run(&f.world, 2 * NS_PER_SEC); /* the node does not look: the first one is waited for */
+    fake_world_run(&f.world,
+                   2 * NS_PER_SEC); /* the node does not look: the first one is waited for */
     assert_int_equal(PODS(&f), 1);
     assert_non_null(pod(&f, 0));
     fake_world_live(&f.world, 10);

@@ -61,7 +61,7 @@ int stateful_write_pod(const struct stateful_write *w, struct arena *a, struct b
     yyjson_mut_val *root = d ? yyjson_mut_doc_get_root(d) : NULL;
     yyjson_mut_val *labels = json_mpath(root, "metadata.labels");
     yyjson_mut_val *spec = json_mget(root, STR("spec"));
-    if (!root || arena_ok(a) != 0) {
+    if (root == NULL || arena_ok(a) != 0) {
         return ERR_NOMEM;
     }
     int r = json_mset_str(d, labels, "statefulset.kubernetes.io/pod-name", t.name);
@@ -100,7 +100,7 @@ int stateful_write_revision(const struct object *set, yyjson_val *tree, struct s
                             struct str hash, int64_t revision, struct arena *a, struct buf *out) {
     yyjson_mut_doc *d = json_mut_new(a);
     yyjson_mut_val *root = d ? yyjson_mut_obj(d) : NULL;
-    if (!root) {
+    if (root == NULL) {
         return ERR_NOMEM;
     }
     yyjson_mut_doc_set_root(d, root);

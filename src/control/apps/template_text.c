@@ -34,7 +34,7 @@ static bool is_empty_map(yyjson_val *v) {
 
 static bool is_nothing(const struct field *f, yyjson_val *v) {
     bool told = f && (f->flags & FIELD_F_OPT) != 0;
-    if (!v || yyjson_is_null(v)) {
+    if (v == NULL || yyjson_is_null(v)) {
         return true;
     }
     if (f && f->shape == FIELD_ONE && f->type == FIELD_OBJECT) {
@@ -71,7 +71,7 @@ static int by_key(const void *x, const void *y) {
 static void write_map(struct buf *b, const struct field *f, yyjson_val *v, struct arena *a) {
     yyjson_val **keys = ARENA_ARRAY(a, yyjson_val *, yyjson_obj_size(v) + 1), *key, *value;
     size_t i, max, n = 0;
-    if (!keys) {
+    if (keys == NULL) {
         b->failed = b->failed ? b->failed : ERR_NOMEM;
         return;
     }

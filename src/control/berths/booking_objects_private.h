@@ -6,10 +6,10 @@
 
 #include "api/tables/view_reservation.h"
 #include "base/limits.h"
+#include "control/berths/booking_objects.h"
 #include "control/book/booking_confirmed.h"
 #include "control/book/booking_hardware.h"
 #include "control/book/booking_ledger.h"
-#include "control/berths/booking_objects.h"
 #include "control/book/booking_views.h"
 #include "control/kit/controller.h"
 
@@ -108,7 +108,7 @@ struct booking {
     bool behind;      /* something of it was written, or could not be */
     bool missing_queue;
     bool fenced; /* its ClusterQueue says what it says: nobody else's write can land there */
-    size_t row; /* in the ledger */
+    size_t row;  /* in the ledger */
 };
 
 /* All that is decided from, of one look. In the controller's arena. */
@@ -149,10 +149,10 @@ struct booking_objects_controller {
         int64_t *v;
         size_t n;
     } sums;
-    struct map live;    /* uid -> struct live_booking: Reservations that may have objects */
+    struct map live; /* uid -> struct live_booking: Reservations that may have objects */
     struct booking_confirmed confirmed;
-    bool lost;          /* a node, or a confirmed Reservation, could not be read: all again */
-    bool watching;      /* some booking's Workloads matter: it ends, or soon will */
+    bool lost;     /* a node, or a confirmed Reservation, could not be read: all again */
+    bool watching; /* some booking's Workloads matter: it ends, or soon will */
     bool paused, told;
     size_t n_seen;     /* bookings, in the last look */
     int64_t tell_at;   /* not before, that there are too many */

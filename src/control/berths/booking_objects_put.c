@@ -19,7 +19,9 @@ static bool put(struct booking_objects_controller *c, struct booking_picture *p,
                 enum booking_kind k, const struct object *o, void *intent, struct meta *meta) {
     struct arena *a = &c->scratch;
     bool quota = k == BK_CLUSTER_QUEUE || k == BK_COHORT;
-    struct apply x = {p->round, c->base.recorder, a,
+    struct apply x = {p->round,
+                      c->base.recorder,
+                      a,
                       "An edit of what a reservation needs here was undone; change the Reservation "
                       "or the ReservationPolicy instead",
                       {{0}, {0}}};
@@ -48,16 +50,14 @@ struct intent_head {
 
 /* k NULL: the pool's. Label values are shorter than names. */
 static struct intent_head *head_new(struct arena *a, const struct booking *k, struct str ns,
-                             struct str name) {
+                                    struct str name) {
     struct intent_head *h = ARENA_NEW(a, struct intent_head);
     if (h == NULL) {
         return NULL;
     }
     h->labels[0] = (struct str_pair){STR(BOOKING_MANAGED_LABEL), STR(BOOKING_MANAGED)};
-    h->meta = (struct meta){.name = name,
-                            .namespace = ns,
-                            .labels = {h->labels, 1},
-                            .annotations = {h->notes, 0}};
+    h->meta = (struct meta){
+        .name = name, .namespace = ns, .labels = {h->labels, 1}, .annotations = {h->notes, 0}};
     if (k != NULL) {
         h->labels[1] = (struct str_pair){STR(RESERVATION_LABEL),
                                          k->name.n <= 63 ? k->name : str_head(k->uid, 36)};
@@ -101,9 +101,9 @@ static struct resource_quota quota_of(struct booking_picture *p, const struct bo
     const struct opt_quantity none = {.set = true};
     const struct booking_cell *x = &p->cells[cell];
     int64_t now = p->ledger.put[booking_ledger_at(&p->ledger, k->row, cell)];
-    struct resource_quota q = {
-        .name = x->resource,
-        .nominal_quota = amount_quantity(x->resource, k->queue_obj != NULL ? now : 0)};
+    struct resource_quota q = {.name = x->resource,
+                               .nominal_quota =
+                                   amount_quantity(x->resource, k->queue_obj != NULL ? now : 0)};
     if (x->device) {
         q.borrowing_limit = none;
     }
@@ -167,9 +167,9 @@ static struct resource_group group_of(struct arena *a, struct booking_picture *p
             size_t cell = booking_cell_at(p, g->flavors[f], g->resources[i]);
             int64_t put = k == NULL && p->cohort_obj != NULL ? put_of_pool(p, cell) : 0;
             v[i] = k != NULL ? quota_of(p, k, cell)
-                             : (struct resource_quota){
-                                   .name = g->resources[i],
-                                   .nominal_quota = amount_quantity(g->resources[i], put)};
+                             : (struct resource_quota){.name = g->resources[i],
+                                                       .nominal_quota =
+                                                           amount_quantity(g->resources[i], put)};
         }
         to.flavors.v[f].name = g->flavors[f];
         to.flavors.v[f].resources.v = v;

@@ -33,7 +33,7 @@ static enum work write_status(struct reservation_controller *c, struct booking *
     struct reservation want = *r;
     struct reservation_status status;
     struct round *round = controller_begin(&c->base);
-    if (!round) {
+    if (round == NULL) {
         return WORK_RETRY;
     }
     want.status = &status;
@@ -62,10 +62,10 @@ static enum work booking_work(struct reservation_controller *c, struct booking *
     const struct object *o;
     struct reservation *r = booking_view(c, b, a, &o);
     int64_t now = plan_now(c);
-    if (!r && arena_ok(a) != 0) {
+    if (r == NULL && arena_ok(a) != 0) {
         return WORK_RETRY;
     }
-    if (!r || b->phase == BOOKING_NEW) { /* its turn comes: the decision adds it again */
+    if (r == NULL || b->phase == BOOKING_NEW) { /* its turn comes: the decision adds it again */
         return WORK_OK;
     }
     plan_user_set(c, b, r);
@@ -155,7 +155,7 @@ static enum work step(void *self, struct work_key key) {
 
 /* Without memory for its record all are looked at again a little later. */
 static void note_booking(struct reservation_controller *c, const struct object *o) {
-    if (!booking_find(c, o->ns, o->name) && !plan_booking_new(c, o)) {
+    if (booking_find(c, o->ns, o->name) == NULL && plan_booking_new(c, o) == NULL) {
         plan_look_at(c, PLAN_ALL, NS_PER_SEC);
     }
 }
@@ -168,7 +168,7 @@ static void on_reservation(void *ctx, const struct change *ch) {
         plan_booking_free(c, b);
         b = NULL;
     }
-    if (ch->type != CHANGE_DELETED && !b) {
+    if (ch->type != CHANGE_DELETED && b == NULL) {
         note_booking(c, o);
     }
     workqueue_add(c->base.queue, o->ns, o->name);
@@ -186,7 +186,8 @@ static void on_supply(void *ctx, const struct change *ch) {
 /* A window's own status is no news. */
 static void on_window(void *ctx, const struct change *ch) {
     struct reservation_controller *c = ctx;
-    if (!ch->old || ch->old->generation != ch->obj->generation || ch->type == CHANGE_DELETED) {
+    if (ch->old == NULL || ch->old->generation != ch->obj->generation ||
+        ch->type == CHANGE_DELETED) {
         if (ch->old && map_get(&c->windows_in, ch->obj->name)) {
             plan_window_drop(c, ch->obj->name);
         }
@@ -201,7 +202,7 @@ static void on_queue(void *ctx, const struct change *ch) {
     const struct object *o = ch->obj;
     bool used;
     if (object_label(o, STR(RESERVATION_LABEL)).n == 0) {
-        if (!ch->old || ch->old->generation != o->generation || ch->type == CHANGE_DELETED) {
+        if (ch->old == NULL || ch->old->generation != o->generation || ch->type == CHANGE_DELETED) {
             on_supply(ctx, ch);
         }
         return;
@@ -218,7 +219,7 @@ static void on_queue(void *ctx, const struct change *ch) {
 
 static bool same_member(yyjson_val *a, yyjson_val *b, const char *dotted) {
     yyjson_val *x = json_path(a, dotted), *y = json_path(b, dotted);
-    return (!x && !y) || (x && y && json_equal(x, y));
+    return (x == NULL && y == NULL) || (x && y && json_equal(x, y));
 }
 
 static bool same_inventory(struct str x, struct str y, struct arena *a) {
@@ -297,7 +298,8 @@ static void on_policy(void *ctx, const struct change *ch) {
 static void on_cohort(void *ctx, const struct change *ch) {
     struct reservation_controller *c = ctx;
     plan_look_at(c, PLAN_POLICY, 0);
-    if (!ch->old || ch->old->generation != ch->obj->generation || ch->type == CHANGE_DELETED) {
+    if (ch->old == NULL || ch->old->generation != ch->obj->generation ||
+        ch->type == CHANGE_DELETED) {
         on_supply(ctx, ch);
     }
 }
@@ -338,7 +340,7 @@ static int init(void *self, struct err *err) {
     arena_init(&c->policy.arena, SCRATCH_MAX);
     arena_init(&c->amounts_arena, SCRATCH_MAX);
     c->calendar = calendar_new(NULL);
-    if (!c->calendar) {
+    if (c->calendar == NULL) {
         return ERR_NOMEM;
     }
     c->started = plan_now(c);

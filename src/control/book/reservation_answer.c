@@ -59,7 +59,7 @@ static void tentative_keep(struct reservation_controller *c, const struct plan_w
                                      .ns = mem_cstr(ns),
                                      .name = mem_cstr(name)};
     }
-    if (!t || !t->id || !t->ns || !t->name) {
+    if (t == NULL || t->id == NULL || t->ns == NULL || t->name == NULL) {
         if (t) {
             tentative_free(c, t);
         }
@@ -172,8 +172,7 @@ static void made_local(struct answer_check *k, struct made *m) {
                                          .resource_type = STR("Accelerator")};
         struct hardware_kueue kueue = {.local_queue_name = local};
         struct hardware_scheduling scheduling = {.type = STR("Queue"), .kueue = &kueue};
-        struct hardware_profile_spec profile = {.identifiers = {&id, 1},
-                                                .scheduling = &scheduling};
+        struct hardware_profile_spec profile = {.identifiers = {&id, 1}, .scheduling = &scheduling};
         struct meta about = {.namespace = k->q->ns,
                              .name = arena_f(m->a, "%.*s-%.*s", STR_ARG(local), STR_ARG(last))};
         made_add(m, "infrastructure.opendatahub.io", "HardwareProfile",
@@ -207,7 +206,7 @@ static void answer(struct answer_check *k, struct buf *out) {
                                          .cost = &cost};
     struct made m = {&k->a, &s};
     s.objects.v = ARENA_ARRAY(&k->a, yyjson_val *, k->w.ask.n_lines + 3);
-    if (!s.objects.v) {
+    if (s.objects.v == NULL) {
         return; /* the caller looks */
     }
     made_reservation(k, &m);
@@ -253,7 +252,7 @@ static int judge_for(struct answer_check *k, struct err *err) {
     const struct virtual_ask *q = k->q;
     const struct reservation_beneficiary *b = k->r->spec->beneficiary;
     struct str_pair *by = ARENA_NEW(&k->a, struct str_pair);
-    if (!by) {
+    if (by == NULL) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     *by = (struct str_pair){STR(RESERVATION_USER_ANNOTATION),
@@ -280,7 +279,7 @@ static int read_check(struct answer_check *k, struct err *err) {
     k->r = ARENA_NEW(&k->a, struct reservation);
     int r = k->r ? json_parse(&k->a, k->q->body, &d, err) : ERR_NOMEM;
     r = r ? r : codec_decode(&schema_reservation_check, yyjson_doc_get_root(d), &k->a, k->r, err);
-    if (r == 0 && (!k->r->spec || !k->r->metadata)) {
+    if (r == 0 && (k->r->spec == NULL || k->r->metadata == NULL)) {
         return err_set(err, ERR_INVALID, "spec: Required value");
     }
     if (r != 0) {
@@ -311,7 +310,7 @@ static void align(struct answer_check *k) {
 
 static int judge(struct answer_check *k) {
     struct reservation_controller *c = k->c;
-    if (!k->instead) {
+    if (k->instead == NULL) {
         align(k);
     }
     int r = plan_want_of(c, k->r->spec, STR("check"), plan_now(c), &k->a, &k->w);
@@ -349,7 +348,7 @@ static int check_ask(struct virtual_source *s, const struct virtual_ask *q, virt
         answer(&k, &out);
         r = buf_ok(&out) || arena_ok(&k.a) ? err_set(err, ERR_NOMEM, "out of memory") : 0;
     }
-    if (r == 0 && k.o.verdict == PLAN_FITS && !k.instead && q->hold.n) {
+    if (r == 0 && k.o.verdict == PLAN_FITS && k.instead == NULL && q->hold.n) {
         tentative_keep(c, &k.w, &k.o, q->ns, q->hold);
     }
     if (r == 0) {

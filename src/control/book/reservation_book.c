@@ -79,7 +79,7 @@ void plan_booking_free(struct reservation_controller *c, struct booking *b) {
 struct booking *plan_booking_new(struct reservation_controller *c, const struct object *o) {
     size_t n = o->ns.n + 1 + o->name.n;
     struct booking *b = mem_zalloc(sizeof *b + n + o->uid.n + 1);
-    if (!b) {
+    if (b == NULL) {
         return NULL;
     }
     memcpy(b->text, o->ns.p, o->ns.n);
@@ -109,9 +109,9 @@ struct reservation *booking_view(const struct reservation_controller *c, const s
     const struct object *o = mirror_get(c->base.env.mirror, c->reservations, b->ns, b->name);
     struct reservation *r = ARENA_NEW(a, struct reservation);
     yyjson_doc *d;
-    if (!o || !str_eq(o->uid, b->uid) || !r || object_tree(o, a, &d, NULL) != 0 ||
-        codec_decode(&schema_reservation, yyjson_doc_get_root(d), a, r, NULL) != 0 || !r->spec ||
-        !r->metadata) {
+    if (o == NULL || !str_eq(o->uid, b->uid) || r == NULL || object_tree(o, a, &d, NULL) != 0 ||
+        codec_decode(&schema_reservation, yyjson_doc_get_root(d), a, r, NULL) != 0 ||
+        r->spec == NULL || r->metadata == NULL) {
         return NULL;
     }
     if (ret_object) {
@@ -201,7 +201,7 @@ static int restore(struct reservation_controller *c, struct booking *b, const st
                                .rank = b->rank,
                                .order = b->created,
                                .fixed = booking_begun(b->phase)};
-    if (!lines || !places || plan->n == 0) {
+    if (lines == NULL || places == NULL || plan->n == 0) {
         return lines && places ? ERR_CONFLICT : ERR_NOMEM;
     }
     for (size_t i = 0; i < plan->n; i++) {
@@ -307,7 +307,7 @@ static void take_in(struct reservation_controller *c, struct booking *b, const s
     b->read = true;
     b->phase = p == BOOKING_PHASES ? BOOKING_NEW : p;
     bool edited = b->phase != BOOKING_NEW && r->status->observed_generation != o->generation;
-    b->rank = edited && !booking_begun(b->phase) && !r->spec->approval
+    b->rank = edited && !booking_begun(b->phase) && r->spec->approval == NULL
                   ? plan_rank(STR(""))
                   : plan_rank(r->spec->class_name);
     b->want = plan_want_hash(r->spec);
@@ -355,7 +355,7 @@ static void place_broken(struct reservation_controller *c) {
             continue;
         }
         r = booking_view(c, b, &c->scratch, NULL);
-        if (!r || plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) != 0) {
+        if (r == NULL || plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) != 0) {
             continue;
         }
         w.ask.start = b->start;
@@ -393,7 +393,7 @@ void plan_moved(struct reservation_controller *c) {
     struct str id;
     while (calendar_moved_next(c->calendar, &id)) {
         struct booking *b = booking_by_uid(c, id);
-        if (!b) {
+        if (b == NULL) {
             continue;
         }
         if (b->durable && !b->moved) {
@@ -423,7 +423,7 @@ static void broken_look(struct reservation_controller *c) {
     for (struct plan_link *l = lost ? NULL : c->lacking, *next; l; l = next) {
         struct booking *b = l->booking;
         next = l->next;
-        if (b->held && !map_get(&now, b->uid)) {
+        if (b->held && map_get(&now, b->uid) == NULL) {
             booking_broken(c, b, false);
             booking_touch(c, b);
         }

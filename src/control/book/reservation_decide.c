@@ -76,7 +76,7 @@ int plan_want_of(struct reservation_controller *c, const struct reservation_spec
                  int64_t created, struct arena *a, struct plan_want *ret) {
     const struct reservation_pool *pool = c->policy.spec->pool;
     struct calendar_line *lines = ARENA_ARRAY(a, struct calendar_line, s->lines.n + 1);
-    if (!lines) {
+    if (lines == NULL) {
         return ERR_NOMEM;
     }
     *ret = (struct plan_want){.ask = {.id = id,
@@ -120,9 +120,9 @@ const char *plan_approver(struct reservation_controller *c, const struct reserva
     const struct reservation_policy_spec *p = c->policy.spec;
     for (size_t i = 0; i < p->approval.n; i++) {
         const struct reservation_match *m = p->approval.v[i].match;
-        bool yes = !m || ((m->class_name.n == 0 || str_eq(m->class_name, s->class_name)) &&
-                          w->units >= m->min_units && length >= sec(m->min_duration_ns) &&
-                          (m->project.n == 0 || str_eq(m->project, ns)));
+        bool yes = m == NULL || ((m->class_name.n == 0 || str_eq(m->class_name, s->class_name)) &&
+                                 w->units >= m->min_units && length >= sec(m->min_duration_ns) &&
+                                 (m->project.n == 0 || str_eq(m->project, ns)));
         if (yes) {
             struct str by = p->approval.v[i].by;
             return str_is(by, "admin") ? "admin" : str_is(by, "manager") ? "manager" : NULL;
@@ -420,7 +420,7 @@ void plan_change(struct reservation_controller *c, struct booking *b, struct res
         b->generation = o->generation;
         booking_touch(c, b);
     }
-    if (!o || want == b->want || booking_final(b->phase) || b->phase == BOOKING_ENDING) {
+    if (o == NULL || want == b->want || booking_final(b->phase) || b->phase == BOOKING_ENDING) {
         return;
     }
     int code = plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w);
@@ -478,7 +478,7 @@ static void granted(struct reservation_controller *c, struct booking *b,
     struct reservation *r = booking_view(c, b, &c->scratch, &o);
     struct plan_want w;
     int64_t now = plan_now(c);
-    if (!r || plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) != 0) {
+    if (r == NULL || plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) != 0) {
         (void)calendar_remove(c->calendar, b->uid);
         plan_again(c);
         return;
@@ -516,7 +516,7 @@ void plan_waitlist(struct reservation_controller *c) {
     for (const struct plan_link *l = c->waiting; v && l && code != ERR_NOMEM; l = l->next) {
         struct booking *b = l->booking;
         struct reservation *r = booking_view(c, b, &c->scratch, NULL);
-        if (r && !r->spec->cancel && b->want == plan_want_hash(r->spec)) {
+        if (r && r->spec->cancel == NULL && b->want == plan_want_hash(r->spec)) {
             code = waiter_fill(c, b, r, &v[n]);
             n += code == 0;
         }
@@ -529,7 +529,7 @@ void plan_waitlist(struct reservation_controller *c) {
     }
     for (size_t i = 0; i < n; i++) {
         struct booking *b = booking_by_uid(c, v[i].ask.id);
-        if (!b) {
+        if (b == NULL) {
             continue;
         }
         b->passes += v[i].passed;

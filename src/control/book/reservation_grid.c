@@ -10,7 +10,7 @@ static int64_t modulo(int64_t a, int64_t n) {
 
 int64_t reservation_grid_base(struct zones *zones, struct str zone, int64_t grid_s, int64_t at) {
     const struct zone *z;
-    if (!zones || grid_s <= 0 || zones_get(zones, zone, &z, NULL) != 0) {
+    if (zones == NULL || grid_s <= 0 || zones_get(zones, zone, &z, NULL) != 0) {
         return 0;
     }
     return modulo(-(int64_t)zone_at(z, at).offset, grid_s);

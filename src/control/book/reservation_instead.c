@@ -112,7 +112,7 @@ static void offer(struct instead_search *s, const char *kind, int64_t start, int
                   const struct calendar_line *lines) {
     size_t n = s->ask.n_lines;
     struct calendar_line *v = ARENA_ARRAY(s->a, struct calendar_line, n + 1);
-    if (!v) {
+    if (v == NULL) {
         s->code = ERR_NOMEM;
         return;
     }
@@ -460,7 +460,7 @@ static int64_t horizon(const struct reservation_controller *c) {
                                             l ? l->tenant : NULL};
     int64_t days = LOOK_AHEAD_DAYS;
     for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
-        int64_t more = !v[i]                           ? 0
+        int64_t more = v[i] == NULL                    ? 0
                        : v[i]->gpu_hours_per_month.set ? 31
                        : v[i]->gpu_hours_per_week.set  ? 7
                                                        : 0;
@@ -485,7 +485,7 @@ int plan_instead(struct reservation_controller *c, const struct reservation *r,
                  struct arena *a, struct plan_offer **ret, size_t *ret_n) {
     struct instead_search *s = ARENA_NEW(a, struct instead_search);
     int64_t now = plan_now(c);
-    if (!s || !(s->edges = ARENA_NEW(a, struct edges))) {
+    if (s == NULL || (s->edges = ARENA_NEW(a, struct edges)) == NULL) {
         return ERR_NOMEM;
     }
     if (w->ask.n_lines > CALENDAR_LINES_MAX || w->ask.end <= w->ask.start) {

@@ -30,7 +30,7 @@ static struct plan_scope *scope_of(struct map *m, struct str name) {
         return s;
     }
     s = mem_zalloc(sizeof *s + name.n + 1);
-    if (!s) {
+    if (s == NULL) {
         return NULL;
     }
     if (name.n > 0) {
@@ -55,7 +55,7 @@ static void scope_trim(struct map *m, struct plan_scope *s) {
 
 static int scope_add(struct map *m, struct str name, struct booking *b, struct plan_scope **ret) {
     struct plan_scope *s = scope_of(m, name);
-    if (!s || tree_put(&s->by_start, b, b, NULL) != 0) {
+    if (s == NULL || tree_put(&s->by_start, b, b, NULL) != 0) {
         scope_trim(m, s);
         return ERR_NOMEM;
     }
@@ -80,7 +80,7 @@ static void uncount(struct reservation_controller *c, struct booking *b) {
 }
 
 static void list_put(struct plan_link **head, struct plan_link *l, struct booking *b) {
-    if (!l->here) {
+    if (l->here == NULL) {
         *l = (struct plan_link){.next = *head, .here = head, .booking = b};
         if (l->next) {
             l->next->here = &l->next;
@@ -199,7 +199,7 @@ static int uses_add(struct plan_limits *l, enum booking_scope scope, const struc
     int64_t far = reach(&l->q, scope), from = l->from - far, until = l->to + far;
     struct tree_pos at;
     int r = 0;
-    if (!s) {
+    if (s == NULL) {
         return 0;
     }
     l->q.open[scope] += s->open;
@@ -254,7 +254,7 @@ int plan_limits_begin(struct reservation_controller *c, const struct reservation
         .instead = instead,
         .q = {
             /* Judged by the time at which it was asked for. */
-            .now = created > 0 && !instead ? created : plan_now(c),
+            .now = created > 0 && instead == NULL ? created : plan_now(c),
             .use = {.same_owner = true},
             .caps = {[BOOKING_USER] = caps_of(scopes ? scopes->user : NULL),
                      [BOOKING_PROJECT] = caps_of(scopes ? scopes->project : NULL),

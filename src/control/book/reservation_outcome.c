@@ -182,20 +182,19 @@ static void set_refusals(struct reservation_controller *c, const struct reservat
     for (int i = 0; v && i < o->n_refusals; i++) {
         const struct booking_refusal *f = &o->refusals[i];
         bool scoped = f->scope < BOOKING_SCOPES;
-        v[n++] = (struct reservation_refusal){
-            .limit = str_of(booking_limit_name(f->limit)),
-            .scope = scoped ? str_of(booking_scope_name(f->scope)) : (struct str){0},
-            .allowed = amount(f, f->allowed, r, c, a),
-            .asked = amount(f, f->asked, r, c, a),
-            .text = refusal_text(c, r, f, a)};
+        v[n++] = (struct reservation_refusal){.limit = str_of(booking_limit_name(f->limit)),
+                                              .scope = scoped ? str_of(booking_scope_name(f->scope))
+                                                              : (struct str){0},
+                                              .allowed = amount(f, f->allowed, r, c, a),
+                                              .asked = amount(f, f->asked, r, c, a),
+                                              .text = refusal_text(c, r, f, a)};
     }
     if (v && o->verdict == PLAN_FULL) {
         int64_t allowed = o->why.trouble == CALENDAR_SMALL ? o->why.most : o->why.free;
-        v[n++] =
-            (struct reservation_refusal){.limit = STR("capacity"),
-                                         .allowed = arena_f(a, "%lld", (long long)allowed),
-                                         .asked = arena_f(a, "%lld", (long long)o->why.need),
-                                         .text = why_text(c, r, w, &o->why, a)};
+        v[n++] = (struct reservation_refusal){.limit = STR("capacity"),
+                                              .allowed = arena_f(a, "%lld", (long long)allowed),
+                                              .asked = arena_f(a, "%lld", (long long)o->why.need),
+                                              .text = why_text(c, r, w, &o->why, a)};
     }
     s->refusals.v = v;
     s->refusals.n = n;

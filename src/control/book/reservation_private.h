@@ -21,8 +21,8 @@
 #include "base/mem.h"
 #include "base/tree.h"
 #include "base/vec.h"
-#include "control/kit/controller.h"
 #include "control/book/reservation.h"
+#include "control/kit/controller.h"
 #include "control/kit/views.h"
 #include "core/booking/booking.h"
 #include "core/calendar/calendar.h"
@@ -127,8 +127,8 @@ struct reservation_controller {
     const struct kind *namespaces; /* of base.kinds */
     struct calendar *calendar;
     struct plan_policy policy;
-    struct map by_key, by_uid; /* "ns/name", uid: struct booking */
-    struct tree undecided;     /* by (created, uid) */
+    struct map by_key, by_uid;  /* "ns/name", uid: struct booking */
+    struct tree undecided;      /* by (created, uid) */
     struct map users, projects; /* struct plan_scope, by name */
     struct plan_link *waiting;  /* in phase Waitlisted */
     struct plan_link *lacking;  /* broken */
@@ -136,20 +136,20 @@ struct reservation_controller {
     struct map windows_in; /* ids of windows' parts in the calendar: char * */
     struct plan_amounts amounts;
     struct arena amounts_arena;
-    int64_t windows_at;        /* the next time at which a window means something else; 0: none */
-    struct map pools_in;       /* "flavor resource" of pools in the calendar: char * */
-    struct map floors_in;      /* ids of standing quotas in the calendar: char * */
+    int64_t windows_at;   /* the next time at which a window means something else; 0: none */
+    struct map pools_in;  /* "flavor resource" of pools in the calendar: char * */
+    struct map floors_in; /* ids of standing quotas in the calendar: char * */
     struct plan_tentative *tentatives;
     uint64_t n_tentatives; /* that there ever were */
-    size_t n_moved; /* bookings whose moved place is not written yet */
+    size_t n_moved;        /* bookings whose moved place is not written yet */
     bool loaded;
     bool supply_dirty; /* nodes, flavors, quotas, windows or policy changed */
     bool floors_short; /* a standing quota did not find all of its room */
     bool given;        /* something came free: the waitlist is run */
     bool policy_wanted;
     int64_t decide_until; /* decisions of one turn end then (monotonic); 0: never */
-    int64_t started;   /* when this controller began */
-    int64_t supply_at; /* look at the supply again at this time; 0: not by the clock */
+    int64_t started;      /* when this controller began */
+    int64_t supply_at;    /* look at the supply again at this time; 0: not by the clock */
     struct virtual_source check_source, slots_source;
     struct arena scratch; /* of decisions, inside one piece of work */
 };
@@ -338,7 +338,8 @@ struct str plan_lines_text(struct arena *a, const struct calendar_line *lines, s
 
 void plan_answers_init(struct reservation_controller *c);
 void plan_answers_release(struct reservation_controller *c);
-void plan_tentatives_trim(struct reservation_controller *c); /* those that are old, or whose object is seen */
+void plan_tentatives_trim(
+    struct reservation_controller *c); /* those that are old, or whose object is seen */
 void plan_tentatives_drop(struct reservation_controller *c);
 int plan_slots_ask(struct virtual_source *s, const struct virtual_ask *q, virtual_done *done,
                    void *ctx, struct virtual_call **ret, struct err *err);

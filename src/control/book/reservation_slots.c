@@ -58,7 +58,7 @@ static int read_query(struct slots *k, struct err *err) {
 
 static bool may_see(struct slots *k, struct str ns) {
     void *known = map_get(&k->seen, ns);
-    if (!known) {
+    if (known == NULL) {
         bool yes = k->q->may(k->q, "list", "berth.dev", "reservations", ns, (struct str){0});
         known = yes ? (void *)1 : (void *)2;
         (void)map_put(&k->seen, ns, known, NULL);
@@ -120,7 +120,7 @@ static void model_of(struct slots *k, const struct calendar_type *t, struct mode
         const struct object *o = mirror_get(k->c->base.env.mirror, k->c->nodes, STR(""), card.node);
         struct inventory inv = {0};
         yyjson_doc *d;
-        if (!o || object_tree(o, &k->a, &d, NULL) != 0) {
+        if (o == NULL || object_tree(o, &k->a, &d, NULL) != 0) {
             return;
         }
         yyjson_val *notes = json_path(yyjson_doc_get_root(d), "metadata.annotations");
@@ -153,7 +153,7 @@ static double round_to(double v, double parts) {
 static void set_slots(struct slots *k, const struct calendar_type *t, struct availability *ret) {
     struct calendar_free *free = ARENA_ARRAY(&k->a, struct calendar_free, k->n);
     struct availability_slot *v = ARENA_ARRAY(&k->a, struct availability_slot, k->n);
-    if (!free || !v ||
+    if (free == NULL || v == NULL ||
         calendar_slots(k->c->calendar, t->flavor, t->resource, k->from, k->step, k->n, free) != 0) {
         return;
     }

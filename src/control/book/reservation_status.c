@@ -64,17 +64,16 @@ struct reservation_place_list plan_places(const struct reservation_controller *c
         if (x->lost) {
             continue;
         }
-        l.v[l.n++] = (struct reservation_place){
-            .line = (int32_t)x->line,
-            .resource = place_resource(c, x, lines, n_lines),
-            .flavor = x->flavor,
-            .node = card ? x->node : (struct str){0},
-            .gpu = x->gpu,
-            .gpu_index = {card, x->gpu_index},
-            .profile = x->profile,
-            .start = {part, x->start},
-            .size = part ? x->size : 0,
-            .count = x->count > 1 ? (int32_t)x->count : 0};
+        l.v[l.n++] = (struct reservation_place){.line = (int32_t)x->line,
+                                                .resource = place_resource(c, x, lines, n_lines),
+                                                .flavor = x->flavor,
+                                                .node = card ? x->node : (struct str){0},
+                                                .gpu = x->gpu,
+                                                .gpu_index = {card, x->gpu_index},
+                                                .profile = x->profile,
+                                                .start = {part, x->start},
+                                                .size = part ? x->size : 0,
+                                                .count = x->count > 1 ? (int32_t)x->count : 0};
     }
     return l;
 }
@@ -147,7 +146,7 @@ static struct reservation_event *next_event(struct reservation_controller *c, st
 static struct reservation_cost *cost_of(struct reservation_controller *c, const struct booking *b,
                                         struct arena *a) {
     struct reservation_cost *k = ARENA_NEW(a, struct reservation_cost);
-    if (!k) {
+    if (k == NULL) {
         return NULL;
     }
     k->quoted = booking_hours_text(a, plan_gpu_ms(c, b, b->start, b->end));

@@ -247,7 +247,7 @@ static bool extend(struct reservation_controller *c, struct booking *b, const st
     const struct reservation_auto_extend *x = r->spec->auto_extend;
     struct plan_want w;
     struct plan_outcome out;
-    if (!x || b->phase != BOOKING_ACTIVE || !b->in_use || !b->held || now >= b->end ||
+    if (x == NULL || b->phase != BOOKING_ACTIVE || !b->in_use || !b->held || now >= b->end ||
         now < b->end - EXTEND_BEFORE_S || strcmp(b->reason, "ChangeRefused") == 0) {
         return false;
     }
@@ -343,7 +343,7 @@ void plan_step(struct reservation_controller *c, struct booking *b, const struct
         b->unused_told = false;
         booking_touch(c, b);
     }
-    if (!booking_final(b->phase) && !o->deleting_ns && !r->spec->cancel) {
+    if (!booking_final(b->phase) && !o->deleting_ns && r->spec->cancel == NULL) {
         plan_change(c, b, r);
     }
     for (int i = 0; i < STEPS_MAX && !booking_final(b->phase); i++) {

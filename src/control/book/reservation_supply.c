@@ -92,7 +92,7 @@ static int policy_read(struct reservation_controller *c) {
     r = r ? r
           : codec_decode(&schema_reservation_policy, yyjson_doc_get_root(fixed), &p->arena, view,
                          NULL);
-    if (r != 0 || !view || !view->spec) {
+    if (r != 0 || view == NULL || view->spec == NULL) {
         return r ? r : ERR_NOMEM;
     }
     p->spec = view->spec;
@@ -131,7 +131,7 @@ static void flavor_add(struct supply *s, struct str name) {
         return;
     }
     struct supply_flavor *v = ARENA_ARRAY(s->a, struct supply_flavor, s->n_flavors + 1);
-    if (!v) {
+    if (v == NULL) {
         s->code = ERR_NOMEM;
         return;
     }
@@ -300,7 +300,7 @@ static bool node_counts(struct supply *s, const struct node *n) {
     if (n->metadata->deletion_ns) {
         return false;
     }
-    if (!ready || str_is(ready->status, "True")) {
+    if (ready == NULL || str_is(ready->status, "True")) {
         return ready != NULL;
     }
     int64_t until = seconds(ready->last_transition_ns) + PLAN_NODE_GRACE_S;
@@ -318,14 +318,14 @@ static bool node_read(void *ctx, const struct object *o) {
     yyjson_doc *d;
     int r = n ? object_tree(o, s->a, &d, NULL) : ERR_NOMEM;
     r = r ? r : codec_decode(&schema_node, yyjson_doc_get_root(d), s->a, n, NULL);
-    if (r != 0 || !n->metadata || !node_counts(s, n)) {
+    if (r != 0 || n->metadata == NULL || !node_counts(s, n)) {
         s->code = r;
         return r == 0;
     }
     const struct supply_flavor *f = node_flavor(s, &n->metadata->labels);
     struct str gpus = meta_annotation(n->metadata, INVENTORY_ANNOTATION);
     bool managed = str_is(meta_label(n->metadata, MANAGED_LABEL), "true");
-    if (!f) {
+    if (f == NULL) {
         return true;
     }
     if (managed && gpus.n > 0) {
@@ -357,7 +357,7 @@ static void cards_drop(struct supply *s) {
         size_t pos = 0;
         again = false;
         while (calendar_card_next(s->c->calendar, &pos, &card)) {
-            if (!map_get(&s->cards, card.uuid)) {
+            if (map_get(&s->cards, card.uuid) == NULL) {
                 struct str uuid = arena_str(s->a, card.uuid);
                 again = uuid.p && calendar_card_del(s->c->calendar, uuid) == 0;
                 break;
@@ -397,7 +397,7 @@ static void pools_put(struct supply *s) {
     }
     for (size_t i = 0; s->code == 0 && (e = map_next(&c->pools_in, &i));) {
         struct str flavor, resource, key = e->key;
-        if (!map_get(&now, key) && str_cut(key, ' ', &flavor, &resource)) {
+        if (map_get(&now, key) == NULL && str_cut(key, ' ', &flavor, &resource)) {
             (void)calendar_pool_put(c->calendar, flavor, resource, 0, NULL);
             plan_name_forget(&c->pools_in, key);
         }

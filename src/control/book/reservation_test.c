@@ -256,7 +256,7 @@ static void what_is_not_ready_is_not_charged(void **state) {
 static void use(struct scene *s, const char *ns, const char *name, int admitted) {
     char json[1000], uid[64];
     (void)snprintf(uid, sizeof uid, "%s", scene_text(s, ns, name, "metadata.uid"));
-    if (!fake_world_get(&s->w, "ClusterQueue", "", "rsv-x")) {
+    if (fake_world_get(&s->w, "ClusterQueue", "", "rsv-x") == NULL) {
         (void)snprintf(json, sizeof json,
                        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\","
                        "\"metadata\":{\"name\":\"rsv-x\",\"labels\":{\"berth.dev/reservation\":"

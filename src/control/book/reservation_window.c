@@ -40,7 +40,7 @@ static bool node_name(void *ctx, const struct object *o) {
 /* Every node: what a window without any other bound is about. */
 static int all_nodes(struct reservation_controller *c, struct arena *a, struct node_names *ret) {
     *ret = (struct node_names){.v = ARENA_ARRAY(a, struct str, NODES_MAX)};
-    if (!ret->v) {
+    if (ret->v == NULL) {
         return ERR_NOMEM;
     }
     mirror_scan(c->base.env.mirror, c->nodes, STR(""), node_name, ret);
@@ -49,7 +49,7 @@ static int all_nodes(struct reservation_controller *c, struct arena *a, struct n
 
 static void part(struct window_term *w, struct arena *a, struct calendar_window x) {
     x.id = w->n == 0 ? w->name : arena_f(a, "%.*s/%zu", STR_ARG(w->name), w->n);
-    if (w->n == PARTS_MAX || !x.id.p) {
+    if (w->n == PARTS_MAX || x.id.p == NULL) {
         w->code = w->n == PARTS_MAX ? w->code : ERR_NOMEM;
         return;
     }
@@ -144,12 +144,12 @@ static int window_read(struct reservation_controller *c, const struct object *o,
     *ret = (struct window_term){.name = o->name};
     int r = object_tree(o, a, &d, NULL);
     r = r ? r : codec_decode(&schema_capacity_window, yyjson_doc_get_root(d), a, &view, NULL);
-    if (r != 0 || !view.spec) {
+    if (r != 0 || view.spec == NULL) {
         return r;
     }
     const struct capacity_window_spec *s = view.spec;
     ret->v = ARENA_ARRAY(a, struct calendar_window, PARTS_MAX);
-    if (!ret->v) {
+    if (ret->v == NULL) {
         return ERR_NOMEM;
     }
     ret->start = s->start_ns / NS_PER_SEC;
@@ -198,7 +198,7 @@ static int window_conflicts(struct reservation_controller *c, const struct windo
     for (size_t i = 0; r == 0 && i < w->n; i++) {
         r = part_conflicts(c, &w->v[i], a, &found);
         if (r == 0 && i + 1 < w->n && map_count(&found) == 0 &&
-            !map_get(&c->windows_in, w->v[i].id)) {
+            map_get(&c->windows_in, w->v[i].id) == NULL) {
             closed[i] = calendar_window_put(c->calendar, &w->v[i], NULL) == 0;
         }
     }
@@ -213,7 +213,7 @@ static int window_conflicts(struct reservation_controller *c, const struct windo
         v[n++] = e->key;
     }
     map_release(&found);
-    if (!v) {
+    if (v == NULL) {
         return ERR_NOMEM;
     }
     *ret = v;
@@ -288,7 +288,7 @@ int plan_windows(struct reservation_controller *c, struct arena *a) {
     c->windows_at = 0;
     mirror_scan(c->base.env.mirror, c->windows, STR(""), window_put, &x);
     for (size_t i = 0; x.code == 0 && (e = map_next(&c->windows_in, &i));) {
-        if (!map_get(&x.now, e->key)) {
+        if (map_get(&x.now, e->key) == NULL) {
             (void)calendar_window_del(c->calendar, e->key);
             plan_name_forget(&c->windows_in, e->key);
             c->floors_short = true;
@@ -305,13 +305,13 @@ static void set_conflicts(struct reservation_controller *c, const struct str *id
     for (size_t i = 0; v && i < n && told < CONFLICTS_TOLD; i++) {
         const struct booking *k = booking_by_uid(c, ids[i]);
         if (k) {
-            v[told++] = (struct capacity_conflict){
-                .namespace = k->ns,
-                .name = k->name,
-                .start_ns = plan_ns(k->start),
-                .end_ns = plan_ns(k->end),
-                .text = arena_f(a, "%lld units, %s", (long long)k->units,
-                                booking_phase_name(k->phase))};
+            v[told++] =
+                (struct capacity_conflict){.namespace = k->ns,
+                                           .name = k->name,
+                                           .start_ns = plan_ns(k->start),
+                                           .end_ns = plan_ns(k->end),
+                                           .text = arena_f(a, "%lld units, %s", (long long)k->units,
+                                                           booking_phase_name(k->phase))};
         }
     }
     s->conflicts.v = v;
@@ -343,7 +343,7 @@ enum work plan_window_work(struct reservation_controller *c, struct str name) {
     struct capacity_window was, want;
     struct capacity_window_status status = {0};
     yyjson_doc *d;
-    if (!o || o->deleting_ns) {
+    if (o == NULL || o->deleting_ns) {
         return WORK_OK;
     }
     bool in = map_get(&c->windows_in, name) != NULL;
@@ -397,7 +397,7 @@ static void floor_put(struct floors *x, struct str id, struct str flavor, struct
         .end = CALENDAR_FOREVER, .lines = &line, .n_lines = 1, .rank = rank, .floating = true};
     struct calendar_why why;
     struct str first = arena_f(x->a, "%.*s#0", STR_ARG(id));
-    if (!first.p || map_put(&x->now, id, x, NULL) != 0) {
+    if (first.p == NULL || map_put(&x->now, id, x, NULL) != 0) {
         x->code = ERR_NOMEM;
         return;
     }
@@ -459,7 +459,7 @@ static bool queue_floors(void *ctx, const struct object *o) {
     }
     int r = object_tree(o, x->a, &d, NULL);
     r = r ? r : codec_decode(&schema_cluster_queue, yyjson_doc_get_root(d), x->a, &q, NULL);
-    if (r != 0 || !q.spec) {
+    if (r != 0 || q.spec == NULL) {
         x->code = r == ERR_NOMEM ? r : x->code;
         return x->code == 0;
     }
@@ -503,7 +503,7 @@ int plan_floors(struct reservation_controller *c, struct arena *a) {
     }
     for (size_t i = 0; x.code == 0 && (e = map_next(&c->floors_in, &i));) {
         struct str id = str_head(e->key, (size_t)str_find_last(e->key, '#'));
-        if (!map_get(&x.now, id)) {
+        if (map_get(&x.now, id) == NULL) {
             (void)calendar_remove(c->calendar, e->key);
             plan_name_forget(&c->floors_in, e->key);
         }

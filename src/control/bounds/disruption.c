@@ -51,7 +51,7 @@ static int grow(struct gathered *g) {
     size_t cap = g->cap ? g->cap * 2 : 16;
     struct guarded_pod *v = ARENA_ARRAY(a, struct guarded_pod, cap);
     const struct object **objects = ARENA_ARRAY(a, const struct object *, cap);
-    if (!v || !objects) {
+    if (v == NULL || objects == NULL) {
         return ERR_NOMEM;
     }
     if (g->n) {
@@ -104,7 +104,7 @@ static int scale_of(struct disruption_controller *c, const struct object *o, int
     bool plain = has_replicas(o->kind);
     const struct scale_paths *scale =
         o->kind->flags & KIND_CUSTOM ? crd_kind_scale(kind_storage(o->kind)) : NULL;
-    if (!plain && (!scale || !str_copy(scale->spec_path, path, sizeof path))) {
+    if (!plain && (scale == NULL || !str_copy(scale->spec_path, path, sizeof path))) {
         return ERR_UNSUPPORTED;
     }
     arena_reset(&c->scratch);
@@ -137,12 +137,12 @@ static int count_wanted(struct disruption_controller *c, const struct gathered *
         const struct object *o =
             ref ? mirror_owner(c->base.env.mirror, g->objects[i]->ns, ref) : NULL;
         int64_t n = 0;
-        if (ref && !o) {
+        if (ref && o == NULL) {
             *failure =
                 arena_f(a, "found no controllers for pod %.*s", STR_ARG(g->objects[i]->name));
         }
         o = o ? who_scales(c->base.env.mirror, o) : NULL;
-        if (!o || map_get(&seen, o->uid)) {
+        if (o == NULL || map_get(&seen, o->uid)) {
             continue;
         }
         r = map_put(&seen, o->uid, (void *)o, NULL);

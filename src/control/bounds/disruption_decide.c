@@ -51,7 +51,7 @@ static int look_at_pods(const struct disruption_facts *f, const struct disruptio
     int64_t healthy = 0;
     p->overdue = ARENA_ARRAY(a, size_t, n + 1);
     p->status.disrupted_pods.n = 0;
-    if (!kept || !p->overdue) {
+    if (kept == NULL || p->overdue == NULL) {
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < f->n_pods; i++) {
@@ -94,8 +94,8 @@ int disruption_decide(const struct disruption_facts *f, struct arena *a,
         }
     }
     if (r == 0) {
-        p.write =
-            !value_views_same(&schema_disruption_status, was, &p.status) || !f->budget->status;
+        p.write = !value_views_same(&schema_disruption_status, was, &p.status) ||
+                  f->budget->status == NULL;
         *ret = p;
     }
     return r;

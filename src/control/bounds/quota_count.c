@@ -129,7 +129,7 @@ static int count(struct quota_tally *t, struct str ns) {
         t->used.v[i] = (struct quantity_pair){.key = t->spec->hard.v[i].key};
     }
     for (size_t i = 0; t->code == 0 && i < n; i++) {
-        if ((kinds[i]->flags & KIND_NAMESPACED) && !kinds[i]->stored_as &&
+        if ((kinds[i]->flags & KIND_NAMESPACED) && kinds[i]->stored_as == NULL &&
             !(kinds[i]->flags & (KIND_VIRTUAL | KIND_COMPUTED))) {
             count_kind(t, kinds[i], ns);
         }
@@ -147,7 +147,7 @@ static int read_quota(struct quota_controller *c, const struct object *o,
     r = r ? r
           : codec_decode(&schema_namespace_quota, yyjson_doc_get_root(d), &c->base.arena, ret,
                          NULL);
-    if (r == 0 && !ret->spec) {
+    if (r == 0 && ret->spec == NULL) {
         ret->spec = (struct namespace_quota_spec *)&no_spec;
     }
     return r;

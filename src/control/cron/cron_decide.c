@@ -53,7 +53,7 @@ static int keep_active(struct sight *s, const struct cron_job_status *was) {
     for (size_t i = 0; r == 0 && i < was->active.n; i++) {
         const struct object_reference *o = &was->active.v[i];
         const struct cron_run *run = map_get(&by_uid, o->uid);
-        if (!run) {
+        if (run == NULL) {
             note(s, EVENT_NORMAL, "MissingJob",
                  arena_f(s->a, "Active job went missing: %.*s", STR_ARG(o->name)));
             continue;
@@ -139,7 +139,7 @@ static int forget(struct sight *s, const char *how, struct opt_i32 limit) {
     if (!limit.set) {
         return 0;
     }
-    if (!v) {
+    if (v == NULL) {
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < s->f->n_runs; i++) {
@@ -190,7 +190,7 @@ static bool may_start(struct sight *s) {
     }
     if (running && str_is(s->spec->concurrency_policy, "Replace")) {
         for (size_t i = 0; i < s->f->n_runs; i++) {
-            if (s->active[i] && !s->f->runs[i].finished && !s->f->runs[i].deleting) {
+            if (s->active[i] && s->f->runs[i].finished == NULL && !s->f->runs[i].deleting) {
                 p->deletes[p->n_deletes++] = i;
             }
         }
@@ -250,7 +250,7 @@ static void start_what_is_due(struct sight *s) {
     if (s->f->deleting) {
         return;
     }
-    if (!s->f->zone) {
+    if (s->f->zone == NULL) {
         note(s, EVENT_WARNING, "UnknownTimeZone",
              arena_f(s->a, "invalid timeZone: \"%.*s\": unknown time zone %.*s",
                      STR_ARG(str_head(s->spec->time_zone, 64)),

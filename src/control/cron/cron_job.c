@@ -57,7 +57,7 @@ static int grow(struct cron_runs *r) {
     size_t cap = r->cap ? r->cap * 2 : 16;
     struct cron_run *v = ARENA_ARRAY(a, struct cron_run, cap);
     const struct object **objects = ARENA_ARRAY(a, const struct object *, cap);
-    if (!v || !objects) {
+    if (v == NULL || objects == NULL) {
         return ERR_NOMEM;
     }
     if (r->n) {
@@ -110,7 +110,8 @@ static int read_run(const struct object *cron, const struct object *o, struct ar
 static bool gather(void *ctx, const struct object *o) {
     struct cron_runs *r = ctx;
     const struct owner_ref *owner = object_controller(o);
-    if (o->kind != r->c->base.kinds[JOBS] || !owner || !object_named_by(r->cron, o->ns, owner)) {
+    if (o->kind != r->c->base.kinds[JOBS] || owner == NULL ||
+        !object_named_by(r->cron, o->ns, owner)) {
         return true;
     }
     r->code = r->n == r->cap ? grow(r) : 0;
@@ -152,7 +153,7 @@ static int write_job(const struct object *cron, yyjson_val *tree, int64_t due_s,
     yyjson_mut_val *root = d ? yyjson_mut_obj(d) : NULL, *meta = json_mensure(d, root, "metadata");
     yyjson_val *template = json_path(tree, "spec.jobTemplate");
     char text[DUE_TEXT_MAX];
-    if (!meta) {
+    if (meta == NULL) {
         return ERR_NOMEM;
     }
     yyjson_mut_val *labels = json_path(template, "metadata.labels")
@@ -164,7 +165,7 @@ static int write_job(const struct object *cron, yyjson_val *tree, int64_t due_s,
     r = r ? r : json_mset_str(d, root, "kind", STR("Job"));
     r = r ? r : json_mset_str(d, meta, "name", cron_run_name(cron->name, due_s, a));
     r = r ? r : json_mset_str(d, meta, "namespace", cron->ns);
-    r = r || !labels ? r : json_mset(d, meta, STR("labels"), labels);
+    r = r || labels == NULL ? r : json_mset(d, meta, STR("labels"), labels);
     r = r ? r : json_mset_str(d, notes, CRON_TIME_ANNOTATION, due_text(z, due_s, text));
     r = r ? r : json_mset(d, meta, STR("annotations"), notes);
     r = r ? r : set_owner(d, meta, cron);
@@ -195,7 +196,7 @@ static int answered(void *ctx, struct round *r, uint64_t what, const struct writ
     struct cron_controller *c = ctx;
     const struct object *cron =
         mirror_get(c->base.env.mirror, c->base.kinds[CRON_JOBS], round_ns(r), round_name(r));
-    if (!cron) {
+    if (cron == NULL) {
         return 0;
     }
     if (what == WRITE_CREATE) {
@@ -265,7 +266,7 @@ static enum work look(struct cron_controller *c, const struct object *cron) {
     struct cron_runs runs = {.c = c, .cron = cron};
     int r = object_tree(cron, &c->base.arena, &d, &err);
     r = r ? r : codec_decode(&schema_cron_job, yyjson_doc_get_root(d), &c->base.arena, &job, &err);
-    if (r != 0 || !job.spec) {
+    if (r != 0 || job.spec == NULL) {
         log_error(c->base.env.log, "cron job %.*s/%.*s: %s", STR_ARG(cron->ns), STR_ARG(cron->name),
                   r ? err.text : "no spec");
         return r == ERR_NOMEM ? WORK_RETRY : WORK_OK;
@@ -280,7 +281,7 @@ static enum work look(struct cron_controller *c, const struct object *cron) {
                            .now_ns = clock_wall(c->base.env.clock),
                            .zone = zone_of_utc()};
     if (job.spec->time_zone.n > 0 &&
-        (!c->base.env.zones ||
+        (c->base.env.zones == NULL ||
          zones_get(c->base.env.zones, job.spec->time_zone, &f.zone, NULL) != 0)) {
         f.zone = NULL;
     }

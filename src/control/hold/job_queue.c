@@ -222,7 +222,7 @@ static int see(struct pair *p) {
         p->unclear = r;
         r = 0;
     }
-    if (r == 0 && !json_path(p->look.tree, "spec")) {
+    if (r == 0 && json_path(p->look.tree, "spec") == NULL) {
         r = err_set(&p->err, ERR_INVALID, "no spec");
     }
     if (r != 0) {
@@ -239,7 +239,7 @@ static int see(struct pair *p) {
         find_prebuilt(p);
     }
     see_object(p);
-    if (!p->wl_obj) {
+    if (p->wl_obj == NULL) {
         return 0;
     }
     r = object_tree(p->wl_obj, a, &d, &p->err);
@@ -266,7 +266,7 @@ static enum work look(struct pair *p) {
     if (r != 0) {
         return WORK_RETRY;
     }
-    if (!above && str_empty(object_label(p->obj, STR(KUEUE_QUEUE_LABEL))) &&
+    if (above == NULL && str_empty(object_label(p->obj, STR(KUEUE_QUEUE_LABEL))) &&
         !s->manage_jobs_without_queue_name) {
         return WORK_OK;
     }
@@ -286,7 +286,7 @@ static enum work look_at_object(struct lane *lane, struct str ns, struct str nam
     const struct kind *k = lane->kind ? lane->kind : integration_kind(lane->row);
     struct pair p = {
         .c = c, .lane = lane, .obj = k ? mirror_get(c->base.env.mirror, k, ns, name) : NULL};
-    if (!p.obj || !wanted(lane, p.obj)) {
+    if (p.obj == NULL || !wanted(lane, p.obj)) {
         return WORK_OK;
     }
     p.look = (struct job_look){.row = lane->row,
@@ -299,7 +299,7 @@ static enum work look_at_object(struct lane *lane, struct str ns, struct str nam
 
 static enum work look_at_orphan(struct job_queue_controller *c, struct str ns, struct str name) {
     const struct object *wl = mirror_get(c->base.env.mirror, c->workloads, ns, name);
-    if (!wl) {
+    if (wl == NULL) {
         return WORK_OK;
     }
     struct lane *lane = lane_of_workload(c, wl);

@@ -8,9 +8,9 @@
 
 #include "base/limits.h"
 #include "control/hold/job_queue.h"
+#include "control/kit/controller.h"
 #include "control/load/job_slices.h"
 #include "control/load/job_workload.h"
-#include "control/kit/controller.h"
 #include "control/load/workload_status.h"
 
 enum {

@@ -116,7 +116,7 @@ struct gates {
     const struct object **v; /* gated, by name */
     size_t n;
     int64_t open;
-    bool failed; /* no memory: not all was read */
+    bool failed;      /* no memory: not all was read */
     struct arena one; /* of the pod that is looked at */
 };
 
@@ -158,7 +158,7 @@ static bool is_gated(struct gates *g, const struct object *o) {
 static bool gate_each(void *ctx, const struct object *o) {
     struct gates *g = ctx;
     const struct owner_ref *owner = o->kind == g->p->c->pods ? object_controller(o) : NULL;
-    if (!owner || !str_eq(owner->uid, g->p->obj->uid)) {
+    if (owner == NULL || !str_eq(owner->uid, g->p->obj->uid)) {
         return true;
     }
     bool over = is_over(g, o), gated = is_gated(g, o);
@@ -205,7 +205,7 @@ enum work job_queue_ungate(struct pair *p) {
         return WORK_OK;
     }
     g.v = arena_alloc(&p->c->base.arena, p->n_pods * sizeof *g.v);
-    if (!g.v) {
+    if (g.v == NULL) {
         return WORK_RETRY;
     }
     arena_init(&g.one, LIMIT_OBJECT_BYTES * 8);

@@ -57,8 +57,7 @@ static enum work send_spec(struct pair *p, struct workload_spec *spec) {
 static enum work send_meta(struct pair *p, int code, const struct meta *meta) {
     struct buf b;
     buf_init(&b, JOB_QUEUE_BODY_MAX);
-    code = code ? code
-                : edit_write_meta(p->wl_obj, EDIT_VERSION, p->wl.metadata, meta, &b);
+    code = code ? code : edit_write_meta(p->wl_obj, EDIT_VERSION, p->wl.metadata, meta, &b);
     return send_workload(p, "", code, &b);
 }
 
@@ -74,7 +73,7 @@ static enum work remove_object(struct pair *p, const struct object *o) {
     struct round *r = controller_begin(&p->c->base);
     struct delete_options options = {
         .uid = o->uid, .grace_seconds = -1, .propagation = STR("Background")};
-    if (!r) {
+    if (r == NULL) {
         return WORK_RETRY;
     }
     round_remove(r, o->kind, o->ns, o->name, &options);
@@ -103,7 +102,7 @@ static enum work stop(struct pair *p, struct str message) {
     struct buf b;
     bool later = fixed(p) || (p->lane->row->flags & INTEGRATION_APART);
     buf_init(&b, JOB_QUEUE_BODY_MAX);
-    int code = job_look_stop(&p->look, later || !p->wl_obj ? NULL : p->was, &b);
+    int code = job_look_stop(&p->look, later || p->wl_obj == NULL ? NULL : p->was, &b);
     recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "Stopped", "%.*s", STR_ARG(message));
     return send_object(p, "", code, &b);
 }
@@ -358,7 +357,7 @@ static enum work sync_priority_class(struct pair *p) {
     struct workload_spec spec = *p->wl.spec;
     spec.priority = (struct opt_i32){true, prio.value};
     spec.priority_class_ref = workload_class_ref(&prio, &p->c->base.arena);
-    if (!spec.priority_class_ref) {
+    if (spec.priority_class_ref == NULL) {
         return WORK_RETRY;
     }
     recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
@@ -392,7 +391,8 @@ static enum work sync_reclaimable(struct pair *p) {
     struct workload_change ch;
     bool more = false;
     size_t n = 0;
-    if (!p->reserved || !p->lane->row->reclaimable || !p->c->settings->gates.reclaimable_pods) {
+    if (!p->reserved || p->lane->row->reclaimable == NULL ||
+        !p->c->settings->gates.reclaimable_pods) {
         return WORK_OK;
     }
     struct reclaimable_pod *v = ARENA_ARRAY(a, struct reclaimable_pod, p->look.n_parts + 1);
@@ -406,7 +406,7 @@ static enum work sync_reclaimable(struct pair *p) {
             v[n++] = (struct reclaimable_pod){p->look.parts[i].name, (int32_t)now};
         }
     }
-    if (!v) {
+    if (v == NULL) {
         return WORK_RETRY;
     }
     start_change(p, &ch);
@@ -603,7 +603,7 @@ enum work job_queue_step(struct pair *p) {
     if (p->elastic && job_queue_slices(p, &w)) {
         return w;
     }
-    if (!p->wl_obj) {
+    if (p->wl_obj == NULL) {
         return without_workload(p);
     }
     if (p->extra) {
@@ -624,7 +624,7 @@ enum work job_queue_step(struct pair *p) {
     if (p->lane->row->on_hold && was_held(p)) {
         return let_queue(p);
     }
-    return !str_empty(p->prebuilt) && !object_controller(p->wl_obj) ? adopt(p) : follow(p);
+    return !str_empty(p->prebuilt) && object_controller(p->wl_obj) == NULL ? adopt(p) : follow(p);
 }
 
 enum work job_queue_child(struct pair *p, const struct object *ancestor) {

@@ -162,7 +162,7 @@ static int see(struct unit *u, struct err *err) {
     yyjson_doc *d;
     int r = 0;
     pod_list_by_age(&u->pods);
-    for (size_t i = 0; i < u->pods.n && !u->first; i++) {
+    for (size_t i = 0; i < u->pods.n && u->first == NULL; i++) {
         u->first = u->pods.v[i]->failed ? NULL : u->pods.v[i];
     }
     u->first = u->first ? u->first : u->pods.n ? u->pods.v[0] : NULL;
@@ -191,7 +191,7 @@ static enum work look(struct unit *u) {
     struct err err = {0};
     enum work w = WORK_RETRY;
     if (see(u, &err) == 0) {
-        bool ours = !u->first || u->first->obj->deleting_ns || wanted(u);
+        bool ours = u->first == NULL || u->first->obj->deleting_ns || wanted(u);
         w = ours ? pod_unit_step(u) : WORK_OK;
     } else {
         log_error(u->c->base.env.log, "pods %.*s/%.*s: %s", STR_ARG(u->ns), STR_ARG(u->name),
@@ -203,7 +203,7 @@ static enum work look(struct unit *u) {
 static enum work look_alone(struct pod_group_controller *c, struct unit *u) {
     const struct object *o = mirror_get(c->base.env.mirror, c->pods, u->ns, u->name);
     const struct gated_pod *p = o ? pod_index_get(&c->index, o->uid) : NULL;
-    if (!p || !str_empty(p->group)) {
+    if (p == NULL || !str_empty(p->group)) {
         return WORK_OK;
     }
     u->pods = (struct pod_list){&p, 1};
@@ -222,7 +222,7 @@ static enum work look_at_loose(struct pod_group_controller *c, struct unit *u) {
     struct err err = {0};
     u->wl_obj = mirror_get(c->base.env.mirror, c->workloads, u->ns, u->name);
     const struct owner_ref *o = u->wl_obj ? pod_owner(u->wl_obj) : NULL;
-    if (!o || mirror_owner(c->base.env.mirror, u->ns, o)) {
+    if (o == NULL || mirror_owner(c->base.env.mirror, u->ns, o)) {
         return WORK_OK;
     }
     u->now = clock_wall(c->base.env.clock);

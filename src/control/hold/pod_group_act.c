@@ -20,7 +20,7 @@ static bool add_patch(struct round *r, const struct object *o, const char *sub, 
 enum work pod_unit_send(struct unit *u, const struct object *o, const char *sub, int code,
                         struct buf *b) {
     struct round *r = code == 0 ? controller_begin(&u->c->base) : NULL;
-    if (!r) {
+    if (r == NULL) {
         buf_release(b);
         return code == ERR_NOT_FOUND ? WORK_OK : WORK_RETRY;
     }
@@ -67,15 +67,14 @@ enum work pod_unit_finish(struct unit *u, const char *reason, struct str message
 enum work pod_unit_remove_workload(struct unit *u, const struct object *wl) {
     struct buf b;
     buf_init(&b, POD_BODY_MAX);
-    int code = wl->n_finalizers
-                   ? edit_drop_finalizer(wl, KUEUE_FINALIZER, &u->c->base.arena, &b)
-                   : ERR_NOT_FOUND;
+    int code = wl->n_finalizers ? edit_drop_finalizer(wl, KUEUE_FINALIZER, &u->c->base.arena, &b)
+                                : ERR_NOT_FOUND;
     if (code == 0) {
         return pod_unit_send(u, wl, "", code, &b);
     }
     buf_release(&b);
     struct round *r = wl->deleting_ns ? NULL : controller_begin(&u->c->base);
-    if (!r) {
+    if (r == NULL) {
         return wl->deleting_ns ? WORK_OK : WORK_RETRY;
     }
     struct delete_options o = {
@@ -112,7 +111,7 @@ enum work pod_unit_stop(struct unit *u, bool all, const char *reason, struct str
             continue;
         }
         r = r ? r : controller_begin(&u->c->base);
-        if (!r) {
+        if (r == NULL) {
             return WORK_RETRY;
         }
         round_on_done(r, marked, u->c);
@@ -143,15 +142,14 @@ enum work pod_unit_let_go(struct unit *u, const struct pod_list *l, bool remove)
             continue;
         }
         r = r ? r : controller_begin(&u->c->base);
-        if (!r) {
+        if (r == NULL) {
             return WORK_RETRY;
         }
         sent++;
         if (p->finalizer) {
             buf_init(&b, POD_BODY_MAX);
             (void)add_patch(r, p->obj, "",
-                            edit_drop_finalizer(p->obj, POD_MANAGED, &u->c->base.arena, &b),
-                            &b);
+                            edit_drop_finalizer(p->obj, POD_MANAGED, &u->c->base.arena, &b), &b);
             continue;
         }
         remove_pod(r, p->obj);
@@ -192,7 +190,7 @@ static int open_one(struct unit *u, struct round *r, const struct gated_pod *p,
     const struct podset_info *in = info_of(u, v, n, p, &set);
     struct str more;
     struct buf b;
-    if (!in || set == SIZE_MAX) {
+    if (in == NULL || set == SIZE_MAX) {
         return 0; /* of a role that the Workload does not have */
     }
     int over =
@@ -233,12 +231,12 @@ enum work pod_unit_start(struct unit *u) {
     for (size_t i = 0; i < u->pods.n; i++) {
         waiting += waits(u->pods.v[i]);
     }
-    if (waiting == 0 || !u->wl.status->admission || !u->wl.spec) {
+    if (waiting == 0 || u->wl.status->admission == NULL || u->wl.spec == NULL) {
         return WORK_OK;
     }
     int code = infos(u, &v, &err);
     r = code == 0 ? controller_begin(&u->c->base) : NULL;
-    if (code == 0 && !r) {
+    if (code == 0 && r == NULL) {
         return WORK_RETRY;
     }
     for (size_t i = 0; code == 0 && i < u->pods.n && sent < POD_BURST; i++) {
@@ -253,7 +251,7 @@ enum work pod_unit_start(struct unit *u) {
         }
         return pod_unit_finish(u, "FailedToStart", str_of(err.text));
     }
-    if (!r) {
+    if (r == NULL) {
         return WORK_RETRY; /* a flavor that is not in the mirror yet, or memory */
     }
     return round_end(r);
@@ -355,9 +353,8 @@ static enum work make(struct unit *u, const struct group_workload *w) {
         int code = group_workload_update(u->wl_obj, u->wl_tree, w, &u->c->base.arena, &b);
         return pod_unit_send(u, u->wl_obj, "", code, &b);
     }
-    struct round *r = group_workload_write(w, &u->c->base.arena, &b) == 0
-                          ? controller_begin(&u->c->base)
-                          : NULL;
+    struct round *r =
+        group_workload_write(w, &u->c->base.arena, &b) == 0 ? controller_begin(&u->c->base) : NULL;
     if (r) {
         round_create(r, u->c->workloads, u->ns, buf_view(&b));
         recorder_event(u->c->base.recorder, u->first->obj, EVENT_NORMAL, "CreatedWorkload",

@@ -160,7 +160,7 @@ int pod_group_roles(const struct pod_list *pods, bool fast, int32_t total, struc
             break;
         }
     }
-    if (!v) {
+    if (v == NULL) {
         return ERR_NOMEM;
     }
     qsort(v, n, sizeof *v, role_cmp);

@@ -5,12 +5,12 @@
 #ifndef BERTH_CONTROL_POD_GROUP_PRIVATE_H
 #define BERTH_CONTROL_POD_GROUP_PRIVATE_H
 
-#include "control/load/integration.h"
 #include "control/hold/pod_group.h"
 #include "control/hold/pod_group_match.h"
 #include "control/hold/pod_group_write.h"
-#include "control/load/pod_index.h"
 #include "control/kit/controller.h"
+#include "control/load/integration.h"
+#include "control/load/pod_index.h"
 #include "control/load/workload_status.h"
 
 #define POD_AGAIN_NS (5 * NS_PER_SEC) /* something that pods name is not there (yet) */

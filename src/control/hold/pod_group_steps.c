@@ -72,7 +72,7 @@ static bool has_keeper(const struct unit *u) {
 
 /* No pod is left. */
 static enum work alone(struct unit *u) {
-    if (!u->wl_obj || u->foreign) {
+    if (u->wl_obj == NULL || u->foreign) {
         return WORK_OK;
     }
     if (u->wl_obj->deleting_ns) {
@@ -204,7 +204,7 @@ static enum work say_absent(struct unit *u, int32_t absent) {
     const struct condition *e = u->evicted ? conditions_find(l, "Evicted") : NULL;
     bool was = c && str_is(c->status, "True");
     struct workload_change ch;
-    if (!u->group || (absent == 0 && !was) || (was && absent > 0 && !e)) {
+    if (!u->group || (absent == 0 && !was) || (was && absent > 0 && e == NULL)) {
         return WORK_OK;
     }
     pod_unit_change_init(u, &ch);
@@ -222,7 +222,7 @@ static enum work say_absent(struct unit *u, int32_t absent) {
 static enum work match(struct unit *u) {
     struct group_match m = {.kept = u->pods};
     struct str more;
-    if (!u->wl.spec || !same_limit(u)) {
+    if (u->wl.spec == NULL || !same_limit(u)) {
         return mismatch(u);
     }
     if (!u->group) {
@@ -277,9 +277,9 @@ static enum work follow(struct unit *u) {
     }
     other = other && r == 0;
     buf_init(&b, POD_BODY_MAX);
-    int code = group_workload_follow(u->wl_obj, u->wl_tree, u->first_tree,
-                                     u->reserved ? NULL : &queue, other ? &prio : NULL, &gates,
-                                     &u->c->base.arena, &b);
+    int code =
+        group_workload_follow(u->wl_obj, u->wl_tree, u->first_tree, u->reserved ? NULL : &queue,
+                              other ? &prio : NULL, &gates, &u->c->base.arena, &b);
     if (code == 0 && other) {
         recorder_event(u->c->base.recorder, u->first->obj, EVENT_NORMAL, "UpdatedWorkload",
                        "Updated workload priority class: %.*s/%.*s", STR_ARG(u->wl_obj->ns),
@@ -465,7 +465,7 @@ static enum work refused(struct unit *u) {
 }
 
 enum work pod_unit_step(struct unit *u) {
-    if (!u->first) {
+    if (u->first == NULL) {
         return alone(u);
     }
     if (!u->group && u->first->obj->deleting_ns) {
@@ -474,7 +474,7 @@ enum work pod_unit_step(struct unit *u) {
     if (u->foreign) {
         return refused(u);
     }
-    if (!u->wl_obj) {
+    if (u->wl_obj == NULL) {
         bool queued = u->c->settings->manage_jobs_without_queue_name ||
                       !str_empty(object_label(u->first->obj, STR(KUEUE_QUEUE_LABEL)));
         return queued ? without(u) : WORK_OK;

@@ -483,7 +483,7 @@ static bool one_change(enum pod_change x, uint64_t nth) {
     bool hit = fake_world_spare(&s.w);
     fake_world_live(&s.w, 10);
     bool last = x == A_POD || (pod("a1") && open_pod("a1"));
-    bool good = x == A_DEACTIVATION ? !pod("a0") || pod("a0")->deleting_ns != 0
+    bool good = x == A_DEACTIVATION ? pod("a0") == NULL || pod("a0")->deleting_ns != 0
                                     : pod("a0") && open_pod("a0") && last;
     if (!good) {
         fail_msg("change %d, allocation %llu", (int)x, (unsigned long long)nth);

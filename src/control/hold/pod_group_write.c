@@ -49,7 +49,7 @@ static int map_of(yyjson_val *map, bool lws, struct arena *a, struct str_map *re
 static int set_of(const struct group_set *s, struct arena *a, struct pod_set_draft *ret) {
     struct pod_template_draft *t = ARENA_NEW(a, struct pod_template_draft);
     struct meta *m = ARENA_NEW(a, struct meta);
-    if (!t || !m) {
+    if (t == NULL || m == NULL) {
         return ERR_NOMEM;
     }
     *t = (struct pod_template_draft){m, s->spec};
@@ -170,7 +170,7 @@ int group_owners_add(const struct object *wl, yyjson_val *wl_tree, const struct 
     size_t had = r == 0 ? was->owner_references.n : 0, k = 0;
     struct owner_reference *v = ARENA_ARRAY(a, struct owner_reference, had + n + 1);
     *ret_added = 0;
-    if (r != 0 || !v) {
+    if (r != 0 || v == NULL) {
         return r ? r : ERR_NOMEM;
     }
     for (size_t i = 0; i < had; i++) {

@@ -1,7 +1,7 @@
 /* serving: what to look at when something changes, and the pods: each is told which Workload is its. See serving.h. */
+#include "api/meta.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "api/meta.h"
 #include "control/hold/serving_private.h"
 #include "control/kit/edit.h"
 
@@ -108,7 +108,8 @@ static void changed(void *ctx, const struct change *ch) {
     } else if (o->kind == c->namespaces) {
         namespace_changed(c, ch);
     } else if (o->kind == serving_kind(SERVING_LWS) && ch->type != CHANGE_DELETED &&
-               (!ch->old || ch->old->generation != o->generation || !same_labels(ch->old, o))) {
+               (ch->old == NULL || ch->old->generation != o->generation ||
+                !same_labels(ch->old, o))) {
         mirror_scan(c->base.env.mirror, c->pods, o->ns, add_labelled, c);
     }
 }
@@ -156,14 +157,14 @@ int serving_look(struct set_look *l, const char *framework, bool *ret_ours, stru
     int64_t n = json_i64_at(l->tree, "spec.replicas", 1);
     l->replicas = n < 0 ? 0 : n > INT32_MAX ? INT32_MAX : (int32_t)n;
     l->queue_name = object_label(l->obj, STR("kueue.x-k8s.io/queue-name"));
-    if (!row || !integration_enabled(row, s) ||
+    if (row == NULL || !integration_enabled(row, s) ||
         !integration_in_namespace(l->c->base.env.mirror, s, l->obj->ns) ||
         (str_empty(l->queue_name) && !s->manage_jobs_without_queue_name)) {
         return 0;
     }
     r = integration_ancestor(l->c->base.env.mirror, s, object_controller(l->obj), l->obj->ns,
                              &above);
-    *ret_ours = r == 0 && !above;
+    *ret_ours = r == 0 && above == NULL;
     return r == ERR_TOO_LARGE ? 0 : r;
 }
 
@@ -216,9 +217,9 @@ static bool leader_membership(struct serving_controller *c, const struct object 
     m->set = set;
     m->group = serving_workload_name(set, index, &c->base.arena);
     m->total = json_i64_at(tree, "spec.leaderWorkerTemplate.size", 1);
-    m->role = !json_path(tree, "spec.leaderWorkerTemplate.leaderTemplate") ? "main"
-              : group_annotation(pod_tree, LWS_LEADER_ANNOTATION).p        ? "worker"
-                                                                           : "leader";
+    m->role = json_path(tree, "spec.leaderWorkerTemplate.leaderTemplate") == NULL ? "main"
+              : group_annotation(pod_tree, LWS_LEADER_ANNOTATION).p               ? "worker"
+                                                                                  : "leader";
     return true;
 }
 
@@ -226,7 +227,7 @@ static bool leader_membership(struct serving_controller *c, const struct object 
 static int outdated(const struct membership *m, const struct object *pod, struct arena *a) {
     yyjson_doc *d;
     int r = m->stateful ? object_tree(m->stateful, a, &d, NULL) : 0;
-    if (!m->stateful || r != 0) {
+    if (m->stateful == NULL || r != 0) {
         return r;
     }
     struct str now = json_str_at(yyjson_doc_get_root(d), "status.currentRevision");
@@ -288,7 +289,7 @@ static int membership_of(struct serving_controller *c, const struct object *pod,
                                                          object_label(pod, STR(LWS_NAME_LABEL)))
                                             : m->stateful;
     struct set_look l = {.c = c, .obj = set};
-    if (!set || set->kind != k || (!leaders && !str_is(parent, SERVING_STATEFULSET))) {
+    if (set == NULL || set->kind != k || (!leaders && !str_is(parent, SERVING_STATEFULSET))) {
         return 0;
     }
     int r = serving_look(&l, framework, &ours, NULL);

@@ -98,7 +98,7 @@ static void create(struct serving_lead *s, struct round *r, int32_t index,
     w.labels = labels;
     buf_init(&b, BODY_MAX);
     int code = arena_ok(&s->l.c->base.arena) ? ERR_NOMEM
-                                                : group_workload_write(&w, &s->l.c->base.arena, &b);
+                                             : group_workload_write(&w, &s->l.c->base.arena, &b);
     if (code == 0) {
         round_create(r, s->l.c->workloads, o->ns, buf_view(&b));
         recorder_event(s->l.c->base.recorder, o, EVENT_NORMAL, "CreatedWorkload",
@@ -166,12 +166,12 @@ static enum work step(struct serving_lead *s) {
     int32_t replicas = replicas_of(s);
     for (int32_t i = 0; r && i < replicas && sent < BURST; i++) {
         struct str name = serving_workload_name(s->l.obj, i, &s->l.c->base.arena);
-        if (!name.p) {
+        if (name.p == NULL) {
             round_fail(r, ERR_NOMEM);
             return round_end(r); /* what is left is not known to be over */
         }
         const struct object *wl = map_del(&s->have, name);
-        if (!wl) {
+        if (wl == NULL) {
             create(s, r, i, sets, n, &prio);
             sent++;
         } else if (!wl->deleting_ns) {
@@ -190,7 +190,7 @@ enum work serving_leader_work(struct serving_controller *c, struct str ns, struc
     struct err err = {0};
     bool ours = false;
     s.l.obj = k ? mirror_get(c->base.env.mirror, k, ns, name) : NULL;
-    if (!s.l.obj || s.l.obj->deleting_ns) {
+    if (s.l.obj == NULL || s.l.obj->deleting_ns) {
         return WORK_OK;
     }
     enum work w = serving_look(&s.l, SERVING_LWS, &ours, &err) == 0 ? WORK_OK : WORK_RETRY;

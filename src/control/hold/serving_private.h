@@ -2,10 +2,10 @@
 #ifndef BERTH_CONTROL_SERVING_PRIVATE_H
 #define BERTH_CONTROL_SERVING_PRIVATE_H
 
-#include "control/load/integration.h"
 #include "control/hold/pod_group_write.h"
-#include "control/kit/controller.h"
 #include "control/hold/serving.h"
+#include "control/kit/controller.h"
+#include "control/load/integration.h"
 #include "control/load/workload_status.h"
 
 #define SERVING_STATEFULSET "statefulset"

@@ -30,7 +30,7 @@ static int see_workload(struct stateful *s, struct err *err) {
     int r = object_tree(s->wl_obj, a, &d, err);
     s->wl_tree = r ? NULL : yyjson_doc_get_root(d);
     r = r ? r : codec_decode(&schema_workload, s->wl_tree, a, &s->wl, err);
-    if (r != 0 || !s->wl.spec) {
+    if (r != 0 || s->wl.spec == NULL) {
         return r ? r : err_set(err, ERR_INVALID, "no spec");
     }
     const struct condition_list *l = s->wl.status ? &s->wl.status->conditions : &none;
@@ -96,9 +96,8 @@ static enum work make(struct stateful *s) {
         int code = group_workload_update(s->wl_obj, s->wl_tree, &w, &c->base.arena, &b);
         return serving_send(&s->l, s->wl_obj, "", code, &b);
     }
-    struct round *r = group_workload_write(&w, &c->base.arena, &b) == 0
-                          ? controller_begin(&c->base)
-                          : NULL;
+    struct round *r =
+        group_workload_write(&w, &c->base.arena, &b) == 0 ? controller_begin(&c->base) : NULL;
     if (r) {
         round_create(r, c->workloads, s->l.obj->ns, buf_view(&b));
         recorder_event(c->base.recorder, s->l.obj, EVENT_NORMAL, "CreatedWorkload",
@@ -153,7 +152,7 @@ static enum work follow(struct stateful *s) {
 }
 
 static enum work step(struct stateful *s) {
-    if (!s->wl_obj) {
+    if (s->wl_obj == NULL) {
         return s->l.replicas > 0 && !s->l.obj->deleting_ns ? make(s) : WORK_OK;
     }
     if (s->wl_obj->deleting_ns || s->finished || s->l.obj->deleting_ns) {
@@ -166,7 +165,7 @@ static enum work step(struct stateful *s) {
         return own(s);
     }
     const struct pod_set *ps = s->wl.spec->pod_sets.n ? s->wl.spec->pod_sets.v : NULL;
-    if (!s->reserved && (!ps || ps->count != s->l.replicas)) {
+    if (!s->reserved && (ps == NULL || ps->count != s->l.replicas)) {
         return make(s);
     }
     enum work w = follow(s);
@@ -185,7 +184,7 @@ enum work serving_stateful_work(struct serving_controller *c, struct str ns, str
     struct err err = {0};
     bool ours = false;
     s.l.obj = k ? mirror_get(c->base.env.mirror, k, ns, name) : NULL;
-    if (!s.l.obj) {
+    if (s.l.obj == NULL) {
         return WORK_OK;
     }
     enum work w = serving_look(&s.l, SERVING_STATEFULSET, &ours, &err) == 0 ? WORK_OK : WORK_RETRY;
@@ -193,7 +192,7 @@ enum work serving_stateful_work(struct serving_controller *c, struct str ns, str
         s.name = serving_workload_name(s.l.obj, -1, &c->base.arena);
         s.wl_obj = mirror_get(c->base.env.mirror, c->workloads, ns, s.name);
         mirror_owned(c->base.env.mirror, s.l.obj, find_running, &s);
-        w = !s.name.p || (s.wl_obj && see_workload(&s, &err) != 0) ? WORK_RETRY : step(&s);
+        w = s.name.p == NULL || (s.wl_obj && see_workload(&s, &err) != 0) ? WORK_RETRY : step(&s);
     }
     return w;
 }

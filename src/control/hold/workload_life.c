@@ -74,7 +74,7 @@ static enum work set_inactive(struct workload_life_controller *c, const struct o
 static enum work watch_time(struct workload_life_controller *c, struct workload_change *ch) {
     const struct workload *w = ch->wl;
     const struct condition *a = conditions_find(&ch->status.conditions, "Admitted");
-    if (!w->spec->maximum_execution_time_seconds.set || !a || !str_is(a->status, "True") ||
+    if (!w->spec->maximum_execution_time_seconds.set || a == NULL || !str_is(a->status, "True") ||
         conditions_true(&ch->status.conditions, "Evicted")) {
         return WORK_OK;
     }
@@ -110,7 +110,7 @@ static enum work retire(struct workload_life_controller *c, struct workload_chan
     struct round *r = controller_begin(&c->base);
     struct delete_options how = {
         .uid = o->uid, .grace_seconds = -1, .propagation = STR("Background")};
-    if (!r) {
+    if (r == NULL) {
         return WORK_RETRY;
     }
     round_remove(r, c->base.kinds[WORKLOADS], o->ns, o->name, &how);
@@ -129,7 +129,7 @@ static enum work decide(struct workload_life_controller *c, const struct object 
     if (conditions_true(&ch.status.conditions, "Finished")) {
         return retire(c, &ch);
     }
-    if (!w->spec) {
+    if (w->spec == NULL) {
         return WORK_OK;
     }
     if (w->spec->active.set && !w->spec->active.v) {
@@ -153,7 +153,7 @@ static enum work step(void *self, struct work_key key) {
         mirror_get(c->base.env.mirror, c->base.kinds[WORKLOADS], key.ns, key.name);
     struct workload w;
     yyjson_doc *d;
-    if (!o || o->deleting_ns) {
+    if (o == NULL || o->deleting_ns) {
         return WORK_OK;
     }
     if (object_tree(o, &c->base.arena, &d, NULL) != 0 ||

@@ -30,7 +30,7 @@ static const struct object_row {
 static bool told_of(const struct api_address *api, struct told *ret) {
     char host[64];
     unsigned char any[16];
-    if (!api || api->port == 0) {
+    if (api == NULL || api->port == 0) {
         return false;
     }
     bool fits = str_copy(api->host, host, sizeof host);
@@ -90,7 +90,7 @@ static bool says(const struct object_row *x, yyjson_val *root, const struct told
     yyjson_val *ip = x->addresses ? first(json_get(in, str_of(x->addresses))) : NULL;
     ip = yyjson_is_obj(ip) ? json_get(ip, STR("ip")) : ip;
     return yyjson_arr_size(ports) == 1 && json_i64_at(first(ports), "port", 0) == t->port &&
-           (!x->addresses || str_eq(json_str(ip), t->ip));
+           (x->addresses == NULL || str_eq(json_str(ip), t->ip));
 }
 
 /* ---- keeping it ---- */
@@ -100,7 +100,7 @@ static enum work keep(struct controller *c, const struct object_row *x, const st
     const struct object *o = k ? mirror_get(c->env.mirror, k, STR("default"), STR(NAME)) : NULL;
     yyjson_doc *d;
     struct buf b;
-    if (!k || (o && object_tree(o, &c->arena, &d, NULL) != 0)) {
+    if (k == NULL || (o && object_tree(o, &c->arena, &d, NULL) != 0)) {
         return WORK_RETRY;
     }
     if (o && (o->deleting_ns || says(x, yyjson_doc_get_root(d), t))) {

@@ -64,7 +64,7 @@ bool apply_object(struct apply *x, const struct kind *k, const struct object *o,
     void *was, *want;
     struct buf b;
     int r = add_digest(x, k, intent, meta);
-    if (r == 0 && !o) {
+    if (r == 0 && o == NULL) {
         r = create(x, k, intent, meta);
     } else if (r == 0 && (r = compare(x, o, intent, &was, &want)) == 0) {
         buf_init(&b, LIMIT_OBJECT_BYTES);

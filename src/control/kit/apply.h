@@ -23,7 +23,7 @@ struct apply {
     struct round *round;
     struct recorder *recorder;
     struct arena *arena;
-    const char *reverted; /* what the Event says */
+    const char *reverted;  /* what the Event says */
     struct str_pair first; /* an annotation of a new object, which is not owned; key empty: none */
 };
 

@@ -63,11 +63,11 @@ static int subscribe(struct controller *c) {
     for (size_t i = 0; i < c->row->n_kinds; i++) {
         const struct controller_kind *k = &c->row->kinds[i];
         assert(!k->first || k->changed);
-        if (!k->changed) {
+        if (k->changed == NULL) {
             continue;
         }
         struct feed *f = mirror_feed(c->env.mirror, c->kinds[i], k->changed, c);
-        if (!f) {
+        if (f == NULL) {
             return ERR_NOMEM;
         }
         c->feeds[c->n_feeds++] = f;
@@ -81,7 +81,7 @@ static int fill(struct controller *c) {
     arena_init(&c->arena, row->arena ? row->arena : STEP_ARENA);
     c->kinds = mem_zalloc(n * sizeof *c->kinds);
     c->feeds = mem_zalloc(n * sizeof *c->feeds);
-    if (!c->kinds || !c->feeds) {
+    if (c->kinds == NULL || c->feeds == NULL) {
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < row->n_kinds; i++) {
@@ -104,7 +104,7 @@ void *controller_new(const struct controller_row *row, const struct control_env 
     assert(!row->size || row->size >= sizeof(struct controller));
     struct controller *c = mem_zalloc(row->size ? row->size : sizeof *c);
     struct err why = {0};
-    if (!c) {
+    if (c == NULL) {
         err_set(err, ERR_NOMEM, "out of memory");
         return NULL;
     }
@@ -125,7 +125,7 @@ void *controller_new(const struct controller_row *row, const struct control_env 
 
 void controller_free(void *self) {
     struct controller *c = self;
-    if (!c) {
+    if (c == NULL) {
         return;
     }
     for (size_t i = 0; i < c->n_feeds; i++) {
@@ -148,8 +148,8 @@ static bool may(const void *ctx, const struct kind *k, enum may verb) {
     const struct controller_row *row = ctx;
     for (size_t i = 0; i < row->n_kinds; i++) {
         const struct controller_kind *own = &row->kinds[i];
-        bool same =
-            !own->kind || (strcmp(own->kind, k->kind) == 0 && strcmp(own->group, k->group) == 0);
+        bool same = own->kind == NULL ||
+                    (strcmp(own->kind, k->kind) == 0 && strcmp(own->group, k->group) == 0);
         if (same && (own->may & verb)) {
             return true;
         }
@@ -188,7 +188,7 @@ int controller_init(struct controller *c, const struct control_env *env, const c
         .clock = env->clock, .work = work, .resync = resync, .ctx = ctx});
     c->recorder = recorder_new(env, who);
     c->feeds = mem_zalloc(CONTROLLER_FEEDS * sizeof *c->feeds);
-    if (!c->queue || !c->recorder || !c->feeds) {
+    if (c->queue == NULL || c->recorder == NULL || c->feeds == NULL) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     return 0;
@@ -198,7 +198,7 @@ int controller_feed(struct controller *c, const struct kind *k,
                     void (*each)(void *ctx, const struct change *ch), void *ctx, struct err *err) {
     assert(c->n_feeds < CONTROLLER_FEEDS);
     struct feed *f = mirror_feed(c->env.mirror, k, each, ctx);
-    if (!f) {
+    if (f == NULL) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     c->feeds[c->n_feeds++] = f;

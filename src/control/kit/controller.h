@@ -61,17 +61,20 @@ struct controller_kind {
 };
 
 struct controller_row {
-    const char *name; /* the word of `--controllers`: of its set, whose controllers all have the same */
-    unsigned set;     /* one bit of enum control_set */
+    const char
+        *name;    /* the word of `--controllers`: of its set, whose controllers all have the same */
+    unsigned set; /* one bit of enum control_set */
     const char *who;   /* who writes */
     const char *tells; /* who tells Events, where that is another name; NULL: who */
     const struct controller_kind *kinds;
     size_t n_kinds;
     enum work (*step)(void *self, struct work_key key);
-    void (*start)(void *self); /* at the start and when memory was lost, after what is `first`; may be NULL */
-    int64_t every_ns;          /* the key of sort 0 without a name comes each time this has passed; 0: never */
-    size_t budget;             /* keys a turn; 0: 128; CONTROLLER_TURN: as many as the world says (env.turn) */
-    size_t arena;              /* bytes for one step; 0: 64 MiB */
+    void (*start)(
+        void *self); /* at the start and when memory was lost, after what is `first`; may be NULL */
+    int64_t
+        every_ns;  /* the key of sort 0 without a name comes each time this has passed; 0: never */
+    size_t budget; /* keys a turn; 0: 128; CONTROLLER_TURN: as many as the world says (env.turn) */
+    size_t arena;  /* bytes for one step; 0: 64 MiB */
     /* Own memory; each may be 0 or NULL. */
     size_t size;
     int (*init)(void *self, struct err *err); /* before the feeds */
@@ -80,8 +83,8 @@ struct controller_row {
 #define CONTROLLER_TURN SIZE_MAX
 #define CONTROLLER_KINDS(...)                                                                      \
     .kinds = (const struct controller_kind[]){__VA_ARGS__},                                        \
-    .n_kinds = sizeof((const struct controller_kind[]){__VA_ARGS__}) /                             \
-               sizeof(struct controller_kind)
+    .n_kinds =                                                                                     \
+        sizeof((const struct controller_kind[]){__VA_ARGS__}) / sizeof(struct controller_kind)
 
 /* What a controller's own struct begins with; `self` in the functions above. */
 struct controller {

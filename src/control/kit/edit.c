@@ -73,7 +73,7 @@ int edit_write_meta(const struct object *o, unsigned on, const struct meta *was,
 int edit_meta_of(yyjson_val *tree, struct arena *a, struct meta **ret) {
     struct partial_object p;
     int r = codec_decode(&schema_partial_object, tree, a, &p, NULL);
-    if (r == 0 && !p.metadata) {
+    if (r == 0 && p.metadata == NULL) {
         r = ERR_SYNTAX;
     }
     if (r == 0) {

@@ -24,13 +24,13 @@
 #include "base/offload.h"
 #include "base/str.h"
 #include "mirror/mirror.h"
-#include "port/virtual.h"
 #include "mirror/writer.h"
+#include "port/virtual.h"
 
 struct calendar_seat; /* port/calendar_source.h */
 struct err;
 struct prom;
-struct zones; /* wire/text/zone.h */
+struct zones;          /* wire/text/zone.h */
 struct queue_settings; /* control/load/queue_settings.h */
 struct gpu_inventory;  /* control/load/gpu_inventory.h */
 
@@ -48,16 +48,18 @@ struct control_env {
     uint64_t seed;
     const struct queue_settings *settings; /* NULL: the defaults */
     struct prom *prom; /* registry of metrics (wire/prometheus.h); NULL: none are kept */
-    struct str root_ca; /* PEM for each namespace's ConfigMap kube-root-ca.crt; empty: none is made */
-    struct virtual_registry *virtuals; /* where controllers register what they answer; NULL: nowhere */
+    struct str
+        root_ca; /* PEM for each namespace's ConfigMap kube-root-ca.crt; empty: none is made */
+    struct virtual_registry
+        *virtuals; /* where controllers register what they answer; NULL: nowhere */
     /* Who writes: unlike that of all controllers before, here or elsewhere, of whose writes some may yet land. Empty:
      * nobody's writes outlive him. */
     struct str term;
-    const char *role; /* static; of this replica, in metrics; NULL: "standalone" */
-    size_t events_waiting; /* Events that may wait to be written, of each recorder; 0: 98,304 */
+    const char *role;        /* static; of this replica, in metrics; NULL: "standalone" */
+    size_t events_waiting;   /* Events that may wait to be written, of each recorder; 0: 98,304 */
     struct offload *offload; /* for what-if runs; NULL: on the loop thread */
     struct gpu_inventory *gpus; /* of nodes that others run; NULL: not kept */
-    struct zones *zones;     /* time zones of bookings; NULL: UTC alone */
+    struct zones *zones;        /* time zones of bookings; NULL: UTC alone */
     /* How many queued objects, and heads of queues, are looked at before others have their turn; 0: few, as suits a
      * loop that serves requests. Where time stands still, many: what comes at one moment is decided at once. */
     size_t turn;
@@ -65,7 +67,8 @@ struct control_env {
     int (*random)(void *p, size_t n, struct err *err);
     const struct api_address *api; /* NULL: nobody is told where the API is */
     bool claims; /* claims are bound here: pods wait for theirs before they are placed */
-    struct calendar_seat *calendar; /* where calendars are answered from; NULL: nobody serves them */
+    struct calendar_seat
+        *calendar; /* where calendars are answered from; NULL: nobody serves them */
 };
 
 #endif

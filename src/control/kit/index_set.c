@@ -23,7 +23,7 @@ static int insert(struct index_set *s, size_t at, struct index_range r) {
     if (s->n == s->cap) {
         size_t cap = s->cap ? s->cap * 2 : 8;
         struct index_range *v = arena_array(s->arena, cap, sizeof *v);
-        if (!v) {
+        if (v == NULL) {
             return ERR_NOMEM;
         }
         if (s->n) {

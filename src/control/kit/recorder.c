@@ -88,7 +88,7 @@ struct recorder {
 
 struct recorder *recorder_new(const struct control_env *env, const char *component) {
     struct recorder *r = mem_zalloc(sizeof *r);
-    if (!r) {
+    if (r == NULL) {
         return NULL;
     }
     r->env = *env;
@@ -133,7 +133,7 @@ static void subject_free(struct recorder *r, struct recorder_subject *s) {
 }
 
 void recorder_free(struct recorder *r) {
-    if (!r) {
+    if (r == NULL) {
         return;
     }
     while (r->ring.newer != &r->ring) {
@@ -157,7 +157,7 @@ static struct recorder_subject *subject_new(struct recorder *r, const struct obj
     struct str ns = str_empty(o->ns) ? STR("default") : o->ns;
     struct str name = str_head(o->name, NAME_ROOM);
     struct recorder_subject *s = mem_zalloc(sizeof *s + o->uid.n + ns.n + name.n);
-    if (!s) {
+    if (s == NULL) {
         return NULL;
     }
     char *p = s->text;
@@ -266,7 +266,7 @@ static void send_waiting(struct recorder *r) {
         send(r, e);
     }
     r->sending = false;
-    if (r->dropped && !r->waiting) {
+    if (r->dropped && r->waiting == NULL) {
         log_warn(r->env.log, "events: %llu were dropped: more than %zu waited to be written",
                  (unsigned long long)r->dropped, waiting_max(r));
         r->dropped = 0;
@@ -279,7 +279,7 @@ static bool write_soon(struct recorder *r, struct note *n, bool create, struct s
     struct str ns = n->subject->ns;
     struct errand *e =
         r->n_waiting < waiting_max(r) ? mem_zalloc(sizeof *e + ns.n + name.n + body.n) : NULL;
-    if (!e) {
+    if (e == NULL) {
         r->dropped++;
         return false;
     }
@@ -378,7 +378,7 @@ static struct note *note_new(struct recorder *r, struct recorder_subject *s, enu
         subject_free(r, r->ring.newer);
     }
     struct note *n = mem_zalloc(sizeof *n);
-    if (!n) {
+    if (n == NULL) {
         return NULL;
     }
     *n = (struct note){.subject = s,
@@ -400,7 +400,7 @@ static void note_repeat(struct recorder *r, struct note *n, int64_t now) {
     n->count++;
     n->last_ns = now;
     n->dirty = true;
-    if (!n->errand) {
+    if (n->errand == NULL) {
         write_update(r, n);
     }
 }
@@ -414,13 +414,13 @@ static void say(struct recorder *r, const struct object *about, enum event_type 
     } else {
         s = subject_new(r, about);
     }
-    if (!s || !subject_may_speak(r, s)) {
+    if (s == NULL || !subject_may_speak(r, s)) {
         return;
     }
     int64_t now = clock_wall(r->env.clock);
     uint64_t hash = keyed_hash(message) | 1;
     struct note *n = note_find(s, type, reason, hash);
-    bool combine = !n && similar_lately(s, type, reason, now) >= SIMILAR_MAX;
+    bool combine = n == NULL && similar_lately(s, type, reason, now) >= SIMILAR_MAX;
     char text[LIMIT_EVENT_MESSAGE + 1];
     if (combine) {
         int len = snprintf(text, sizeof text, COMBINED_PREFIX "%.*s", STR_ARG(message));
@@ -443,7 +443,7 @@ static void say(struct recorder *r, const struct object *about, enum event_type 
 
 void recorder_event(struct recorder *r, const struct object *about, enum event_type type,
                     const char *reason, const char *fmt, ...) {
-    if (!r || !r->events || !about || str_empty(about->uid)) {
+    if (r == NULL || r->events == NULL || about == NULL || str_empty(about->uid)) {
         return;
     }
     char text[LIMIT_EVENT_MESSAGE + 1];

@@ -2,8 +2,8 @@
 #include "base/test.h"
 
 #include "base/limits.h"
-#include "control/test/fake_world.h"
 #include "control/kit/recorder.h"
+#include "control/test/fake_world.h"
 
 static bool keep(void *ctx, const struct object *o) {
     *(const struct object **)ctx = o;

@@ -42,7 +42,7 @@ static void round_cut(struct workqueue_link *l) {
 struct round *round_begin(struct workqueue *q, struct writer *w, const char *who,
                           struct work_key key) {
     struct round *r = mem_zalloc(sizeof *r + key.ns.n + key.name.n);
-    if (!r) {
+    if (r == NULL) {
         return NULL;
     }
     if (key.ns.n) {
@@ -136,7 +136,7 @@ static void end_if_done(struct round *r) {
  * not in the mirror. */
 static bool is_seen(const struct mirror *m, const struct object *o) {
     const struct object *now = mirror_get(m, o->kind, o->ns, o->name);
-    return !now || now->rv >= o->rv || !str_eq(now->uid, o->uid);
+    return now == NULL || now->rv >= o->rv || !str_eq(now->uid, o->uid);
 }
 
 static void answered(void *ctx, const struct write_result *res) {
@@ -155,14 +155,14 @@ static void answered(void *ctx, const struct write_result *res) {
 }
 
 static struct pending *begin(struct round *r, const struct kind *k, enum may verb) {
-    if (!r) {
+    if (r == NULL) {
         return NULL;
     }
     struct pending *p = mem_alloc(sizeof *p);
     if (r->may && !r->may(r->may_ctx, k, verb)) {
         breach(r, k, "its row does not declare a write");
     }
-    if (!p) {
+    if (p == NULL) {
         r->failed = true;
         return NULL;
     }
@@ -180,7 +180,7 @@ void round_create(struct round *r, const struct kind *k, struct str ns, struct s
 
 void round_patch(struct round *r, const struct kind *k, struct str ns, struct str name,
                  const char *subresource, enum patch_type type, struct str body) {
-    bool whole = !subresource || !*subresource;
+    bool whole = subresource == NULL || !*subresource;
     struct pending *p = begin(r, k, whole ? MAY_PATCH : MAY_STATUS);
     if (p) {
         writer_patch(r->writer, r->who, k, ns, name, subresource, type, body, answered, p);
@@ -196,7 +196,7 @@ void round_remove(struct round *r, const struct kind *k, struct str ns, struct s
 }
 
 enum work round_end(struct round *r) {
-    if (!r) {
+    if (r == NULL) {
         return WORK_RETRY;
     }
     r->held = false;

@@ -50,14 +50,14 @@ static void drop_places(yyjson_mut_val *root, bool queued) {
 yyjson_mut_doc *template_pod_new(const struct template_pod *t, struct arena *a) {
     yyjson_mut_doc *d = json_mut_new(a);
     yyjson_mut_val *root = d ? yyjson_mut_obj(d) : NULL;
-    if (!root) {
+    if (root == NULL) {
         return NULL;
     }
     yyjson_mut_doc_set_root(d, root);
     int r = json_mset_str(d, root, "apiVersion", STR("v1"));
     r = r ? r : json_mset_str(d, root, "kind", STR("Pod"));
     yyjson_mut_val *meta = json_mensure(d, root, "metadata");
-    r = r || !meta ? ERR_NOMEM : set_meta(d, meta, t);
+    r = r || meta == NULL ? ERR_NOMEM : set_meta(d, meta, t);
     r = r ? r : json_mset(d, root, STR("spec"), copy_or_new(d, json_get(t->template, STR("spec"))));
     if (r == 0) {
         drop_places(root, object_label(t->owner, STR(TEMPLATE_QUEUE_LABEL)).n > 0);

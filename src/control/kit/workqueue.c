@@ -91,7 +91,7 @@ static struct item *item_find(const struct workqueue *q, struct work_key key) {
 static struct item *item_make(struct workqueue *q, struct work_key key) {
     size_t n = key_length(key);
     struct item *it = n <= KEY_MAX ? mem_zalloc(sizeof *it + n) : NULL;
-    if (!it) {
+    if (it == NULL) {
         return NULL;
     }
     key_write(key, it->text);
@@ -159,10 +159,10 @@ static void enqueue(struct workqueue *q, struct item *it, int64_t due) {
 
 void workqueue_look(struct workqueue *q, struct work_key key, int64_t delay_ns) {
     struct item *it = item_find(q, key);
-    if (!it) {
+    if (it == NULL) {
         it = item_make(q, key);
     }
-    if (!it) {
+    if (it == NULL) {
         lose(q);
         return;
     }
@@ -242,7 +242,7 @@ static void drain(void *ctx) {
     int64_t now = clock_mono(q->o.clock);
     for (size_t i = 0; i < q->o.budget; i++) {
         struct item *it = heap_peek(&q->waiting);
-        if (!it || it->due > now) {
+        if (it == NULL || it->due > now) {
             break;
         }
         heap_pop(&q->waiting);
@@ -270,7 +270,7 @@ static void stepped(void *ctx) {
 
 struct workqueue *workqueue_new(const struct workqueue_options *o) {
     struct workqueue *q = mem_zalloc(sizeof *q);
-    if (!q) {
+    if (q == NULL) {
         return NULL;
     }
     q->o = *o;
@@ -282,7 +282,7 @@ struct workqueue *workqueue_new(const struct workqueue_options *o) {
     map_init(&q->items);
     heap_init(&q->waiting, item_cmp, NULL, offsetof(struct item, place));
     q->timer = o->clock->timer_new(o->clock, drain, q);
-    if (!q->timer) {
+    if (q->timer == NULL) {
         mem_free(q);
         return NULL;
     }
@@ -292,7 +292,7 @@ struct workqueue *workqueue_new(const struct workqueue_options *o) {
 }
 
 void workqueue_free(struct workqueue *q) {
-    if (!q) {
+    if (q == NULL) {
         return;
     }
     while (q->links.next != &q->links) {

@@ -80,7 +80,7 @@ static void changed(void *self, const struct change *ch) {
 bool bootstrap_done(const struct mirror *m) {
     const struct kind *k;
     for (size_t i = 0; i < FIRST_OBJECTS; i++) {
-        if (!find(m, &first_objects[i], &k)) {
+        if (find(m, &first_objects[i], &k) == NULL) {
             return false;
         }
     }
@@ -91,11 +91,11 @@ const struct controller_row bootstrap_controller = {
     .name = "bootstrap",
     .set = CONTROL_BOOTSTRAP,
     .who = "berth-bootstrap",
-    CONTROLLER_KINDS({"", "Namespace", changed, .may = MAY_CREATE},
-                     {"scheduling.k8s.io", "PriorityClass", changed, .may = MAY_CREATE},
-                     {"storage.k8s.io", "StorageClass", changed, .may = MAY_CREATE},
-                     {"snapshot.storage.k8s.io", "VolumeSnapshotClass", changed,
-                      .may = MAY_CREATE}),
+    CONTROLLER_KINDS(
+        {"", "Namespace", changed, .may = MAY_CREATE},
+        {"scheduling.k8s.io", "PriorityClass", changed, .may = MAY_CREATE},
+        {"storage.k8s.io", "StorageClass", changed, .may = MAY_CREATE},
+        {"snapshot.storage.k8s.io", "VolumeSnapshotClass", changed, .may = MAY_CREATE}),
     .start = start,
     .step = step,
 };

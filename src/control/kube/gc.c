@@ -51,10 +51,10 @@ enum reference { REF_SOLID, REF_WAITING, REF_DANGLING };
 static enum reference classify(struct gc_controller *c, const struct object *o,
                                const struct owner_ref *ref) {
     const struct object *owner = mirror_owner(c->base.env.mirror, o->ns, ref);
-    if (!owner) {
+    if (owner == NULL) {
         /* A namespaced owner of a cluster-scoped object cannot be looked up: it is not taken for absent. */
         const struct kind *k = kind_by_api_version(ref->api_version, ref->kind);
-        bool unknown = !k || (str_empty(o->ns) && (k->flags & KIND_NAMESPACED));
+        bool unknown = k == NULL || (str_empty(o->ns) && (k->flags & KIND_NAMESPACED));
         return unknown ? REF_SOLID : REF_DANGLING;
     }
     return waits_below(c, owner) ? REF_WAITING : REF_SOLID;
@@ -90,7 +90,7 @@ static bool dependents_of(struct gc_controller *c, const struct object *owner,
                           struct dependents *ret) {
     *ret = (struct dependents){.c = c, .owner = owner};
     ret->v = ARENA_ARRAY(&c->base.arena, const struct object *, BURST);
-    if (!ret->v) {
+    if (ret->v == NULL) {
         return false;
     }
     mirror_owned(c->base.env.mirror, owner, gather, ret);
@@ -126,7 +126,7 @@ static bool in_circle(struct gc_controller *c, const struct object *owner) {
     enum { AT_ONCE = 4096 };
     struct walk w = {.c = c, .from = owner, .at = owner, .max = AT_ONCE};
     w.todo = ARENA_ARRAY(&c->base.arena, const struct object *, AT_ONCE);
-    w.full = !w.todo;
+    w.full = w.todo == NULL;
     for (bool more = !w.full; more && !w.back && !w.full;) {
         mirror_owned(c->base.env.mirror, w.at, walk_on, &w);
         more = w.n > 0;
@@ -146,7 +146,7 @@ static void patch_owners(struct gc_controller *c, struct round *r, const struct 
     int code = edit_read_meta(o, a, &was);
     struct owner_reference *v =
         code ? NULL : ARENA_ARRAY(a, struct owner_reference, was->owner_references.n + 1);
-    if (!v || was->owner_references.n != o->n_owners) {
+    if (v == NULL || was->owner_references.n != o->n_owners) {
         round_fail(r, code ? code : ERR_NOMEM);
         return;
     }
@@ -154,9 +154,9 @@ static void patch_owners(struct gc_controller *c, struct round *r, const struct 
     want.owner_references.v = v;
     want.owner_references.n = 0;
     for (size_t i = 0; i < o->n_owners; i++) {
-        if (!drop || !drop[i]) {
+        if (drop == NULL || !drop[i]) {
             v[want.owner_references.n] = was->owner_references.v[i];
-            if (!drop) {
+            if (drop == NULL) {
                 v[want.owner_references.n].block_owner_deletion = (struct opt_bool){0};
             }
             want.owner_references.n++;
@@ -189,7 +189,7 @@ static enum work orphan_dependents(struct gc_controller *c, const struct object 
     for (size_t i = 0; i < d->n; i++) {
         const struct object *o = d->v[i];
         bool *drop = ARENA_ARRAY(&c->base.arena, bool, o->n_owners);
-        if (!drop) {
+        if (drop == NULL) {
             round_fail(r, ERR_NOMEM);
             break;
         }
@@ -256,7 +256,7 @@ static enum work remove_dependent(struct gc_controller *c, const struct object *
 static enum work process_dependent(struct gc_controller *c, const struct object *o) {
     size_t count[3] = {0};
     bool *drop = ARENA_ARRAY(&c->base.arena, bool, o->n_owners);
-    if (!drop) {
+    if (drop == NULL) {
         return WORK_RETRY;
     }
     for (size_t i = 0; i < o->n_owners; i++) {
@@ -278,7 +278,7 @@ static enum work process_dependent(struct gc_controller *c, const struct object 
 static enum work step(void *self, struct work_key key) {
     struct gc_controller *c = self;
     const struct object *o = mirror_by_uid(c->base.env.mirror, key.name);
-    if (!o) {
+    if (o == NULL) {
         return WORK_OK;
     }
     if (o->deleting_ns) {
@@ -298,7 +298,7 @@ static void look_at(struct gc_controller *c, const struct object *o) {
     }
     for (size_t i = 0; i < o->n_owners; i++) {
         const struct object *owner = mirror_owner(c->base.env.mirror, o->ns, &o->owners[i]);
-        if (!owner || owner->deleting_ns) {
+        if (owner == NULL || owner->deleting_ns) {
             add_uid(c, o);
             return;
         }

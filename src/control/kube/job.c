@@ -58,7 +58,7 @@ static void remember_many(struct job_controller *c, struct str uid, bool many) {
     if (known && !many) {
         map_del(&c->many, uid);
         mem_free(known);
-    } else if (!known && many) {
+    } else if (known == NULL && many) {
         char *key = mem_cstr(uid);
         if (key && map_put(&c->many, str_from(key, uid.n), key, NULL) != 0) {
             mem_free(key); /* it is only slower without */
@@ -81,7 +81,7 @@ static void look_at_pod(struct job_controller *c, const struct object *o) {
     if (!of_job(c, owner)) {
         return;
     }
-    if (!mirror_owner(c->base.env.mirror, o->ns, owner)) {
+    if (mirror_owner(c->base.env.mirror, o->ns, owner) == NULL) {
         add_orphan(c, o);
         return;
     }
@@ -105,7 +105,7 @@ static bool add_job(void *ctx, const struct object *o) {
 static bool add_pod_if_orphan(void *ctx, const struct object *o) {
     struct job_controller *c = ctx;
     const struct owner_ref *owner = object_controller(o);
-    if (of_job(c, owner) && !mirror_owner(c->base.env.mirror, o->ns, owner)) {
+    if (of_job(c, owner) && mirror_owner(c->base.env.mirror, o->ns, owner) == NULL) {
         add_orphan(c, o);
     }
     return true;
@@ -130,13 +130,14 @@ struct gather {
 static bool gather_pod(void *ctx, const struct object *o) {
     struct gather *g = ctx;
     const struct owner_ref *owner = object_controller(o);
-    if (o->kind != g->c->base.kinds[PODS] || !owner || !object_named_by(g->job, o->ns, owner)) {
+    if (o->kind != g->c->base.kinds[PODS] || owner == NULL ||
+        !object_named_by(g->job, o->ns, owner)) {
         return true;
     }
     if (g->n == g->cap) {
         size_t cap = g->cap ? g->cap * 2 : 16;
         struct job_pod *v = ARENA_ARRAY(&g->c->base.arena, struct job_pod, cap);
-        if (!v) {
+        if (v == NULL) {
             g->code = ERR_NOMEM;
             return false;
         }
@@ -265,7 +266,7 @@ static enum work carry_out(struct job_controller *c, const struct object *obj, y
         return WORK_OK;
     }
     struct round *r = controller_begin(&c->base);
-    if (!r) {
+    if (r == NULL) {
         return WORK_RETRY;
     }
     round_on_done(r, answered, c);
@@ -297,7 +298,7 @@ static enum work expire(struct job_controller *c, const struct object *obj, cons
         return WORK_OK;
     }
     struct round *r = controller_begin(&c->base);
-    if (!r) {
+    if (r == NULL) {
         return WORK_RETRY;
     }
     struct delete_options o = {
@@ -361,7 +362,7 @@ static enum work look_at_orphan(struct job_controller *c, const struct object *o
         return WORK_RETRY;
     }
     struct round *r = controller_begin(&c->base);
-    if (!r) {
+    if (r == NULL) {
         return WORK_RETRY;
     }
     round_on_done(r, answered, c);
@@ -373,7 +374,9 @@ static enum work step(void *self, struct work_key key) {
     struct job_controller *c = self;
     const struct kind *k = c->base.kinds[key.what == LOOK_JOB ? JOBS : PODS];
     const struct object *o = mirror_get(c->base.env.mirror, k, key.ns, key.name);
-    enum work w = !o ? WORK_OK : key.what == LOOK_JOB ? sync_object(c, o) : look_at_orphan(c, o);
+    enum work w = o == NULL              ? WORK_OK
+                  : key.what == LOOK_JOB ? sync_object(c, o)
+                                         : look_at_orphan(c, o);
     arena_reset(&c->scratch);
     return w;
 }

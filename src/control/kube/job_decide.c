@@ -67,7 +67,7 @@ static bool past_backoff_limit(const struct job_sight *s) {
         return true;
     }
     const struct pod_template *t = s->spec->template;
-    if (!t || !t->spec || !str_is(t->spec->restart_policy, "OnFailure")) {
+    if (t == NULL || t->spec == NULL || !str_is(t->spec->restart_policy, "OnFailure")) {
         return false;
     }
     int64_t restarts = 0;
@@ -143,9 +143,9 @@ static struct job_verdict judge(struct job_sight *s) {
 /* ---- counting ---- */
 
 static int list_push(struct arena *a, struct str_list *l, size_t max, struct str s) {
-    if (!l->v) {
+    if (l->v == NULL) {
         l->v = ARENA_ARRAY(a, struct str, max);
-        if (!l->v) {
+        if (l->v == NULL) {
             return ERR_NOMEM;
         }
     }
@@ -187,7 +187,7 @@ static int account_pod(struct job_sight *s, size_t i, bool ending, struct uncoun
 static int account(struct job_sight *s, bool ending, struct job_plan *plan) {
     struct uncounted_pods *next = ARENA_NEW(s->a, struct uncounted_pods);
     plan->strips = ARENA_ARRAY(s->a, size_t, s->f->n_pods + 1);
-    if (!next || !plan->strips) {
+    if (next == NULL || plan->strips == NULL) {
         return ERR_NOMEM;
     }
     plan->status.uncounted_terminated_pods = next;
@@ -229,13 +229,13 @@ static void set_condition(struct job_plan *plan, const struct job_sight *s, cons
                           bool truth, struct str reason, struct str message) {
     struct condition_list *l = &plan->status.conditions;
     struct condition *c = NULL;
-    for (size_t i = 0; i < l->n && !c; i++) {
+    for (size_t i = 0; i < l->n && c == NULL; i++) {
         c = str_is(l->v[i].type, type) ? &l->v[i] : NULL;
     }
     if (c && str_is(c->status, truth ? "True" : "False")) {
         return;
     }
-    if (!c) {
+    if (c == NULL) {
         if (!truth) {
             return; /* what never was does not become False */
         }
@@ -255,7 +255,7 @@ static int start_status(struct job_plan *plan, struct job_sight *s) {
     struct job_status *next = &plan->status;
     *next = *s->was;
     next->conditions.v = ARENA_ARRAY(s->a, struct condition, s->was->conditions.n + 4);
-    if (!next->conditions.v) {
+    if (next->conditions.v == NULL) {
         return ERR_NOMEM;
     }
     if (s->was->conditions.n) {
@@ -321,7 +321,7 @@ static void end_status(struct job_plan *plan, struct job_sight *s, const struct 
 
 static int strip_all(struct job_sight *s, struct job_plan *plan) {
     plan->strips = ARENA_ARRAY(s->a, size_t, s->f->n_pods + 1);
-    if (!plan->strips) {
+    if (plan->strips == NULL) {
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < s->f->n_pods; i++) {

@@ -260,7 +260,7 @@ static struct job_pod make_pod(const struct case_pod *c, size_t i) {
     struct job_pod p = {.obj = &objects[i],
                         .name = objects[i].name,
                         .uid = objects[i].uid,
-                        .tracked = !strchr(c->word, 'u'),
+                        .tracked = strchr(c->word, 'u') == NULL,
                         .deleting = strchr(c->word, 'd') != NULL,
                         .index = index ? index[1] - '0' : -1,
                         .created_ns = NOW - 100 * NS_PER_SEC,

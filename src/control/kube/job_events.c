@@ -50,7 +50,7 @@ static void tell(struct recorder *r, const struct object *job, yyjson_val *old, 
 void job_events_tell(struct recorder *r, const struct change *c) {
     struct arena a;
     yyjson_doc *old, *new;
-    if (c->type != CHANGE_MODIFIED || !c->old) {
+    if (c->type != CHANGE_MODIFIED || c->old == NULL) {
         return;
     }
     arena_init(&a, 64 << 20);

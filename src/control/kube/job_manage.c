@@ -83,7 +83,7 @@ static void delete_misplaced(struct job_sight *s, struct job_plan *plan, bool *g
 static int delete_surplus(struct job_sight *s, struct job_plan *plan, int64_t want) {
     bool *gone = ARENA_ARRAY(s->a, bool, s->f->n_pods + 1);
     size_t *rest = ARENA_ARRAY(s->a, size_t, s->f->n_pods + 1), n = 0;
-    if (!gone || !rest || delete_room(s, plan) != 0) {
+    if (gone == NULL || rest == NULL || delete_room(s, plan) != 0) {
         return ERR_NOMEM;
     }
     if (s->indexed) {
@@ -196,7 +196,7 @@ static int create_missing(struct job_sight *s, struct job_plan *plan, int64_t mi
         }
     }
     plan->creates = ARENA_ARRAY(s->a, struct job_create, (size_t)n);
-    if (!plan->creates) {
+    if (plan->creates == NULL) {
         return ERR_NOMEM;
     }
     if (s->indexed) {

@@ -62,7 +62,7 @@ static int read_containers(struct job_pod *p, yyjson_val *status, struct arena *
         return 0;
     }
     p->exits = ARENA_ARRAY(a, struct pod_exit, n);
-    if (!p->exits) {
+    if (p->exits == NULL) {
         return ERR_NOMEM;
     }
     read_statuses(p, init_list, a, p->exits);
@@ -78,7 +78,7 @@ static int read_conditions(struct job_pod *p, yyjson_val *list, struct arena *a,
         return 0;
     }
     p->conditions = ARENA_ARRAY(a, struct pod_state_condition, n);
-    if (!p->conditions) {
+    if (p->conditions == NULL) {
         return ERR_NOMEM;
     }
     yyjson_arr_foreach(list, i, n, v) {

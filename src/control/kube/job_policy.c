@@ -50,7 +50,7 @@ enum failure_action job_failure_action(const struct pod_failure_policy *policy,
         const struct pod_failure_rule *r = &policy->rules.v[i];
         const struct pod_exit *e = exit_match(r->on_exit_codes, p);
         const struct pod_condition_rule *c = e ? NULL : condition_match(r, p);
-        if (!e && !c) {
+        if (e == NULL && c == NULL) {
             continue;
         }
         enum failure_action action = action_of(r->action);

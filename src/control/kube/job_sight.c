@@ -16,7 +16,7 @@ static int read_uncounted(struct job_sight *s) {
         return 0;
     }
     s->uncounted = ARENA_ARRAY(s->a, struct uncounted_uid, n);
-    if (!s->uncounted) {
+    if (s->uncounted == NULL) {
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < n; i++) {
@@ -54,7 +54,7 @@ static int by_index_cmp(const void *va, const void *vb, void *ctx) {
 
 static int sort_by_index(struct job_sight *s) {
     s->by_index = ARENA_ARRAY(s->a, size_t, s->f->n_pods + 1);
-    if (!s->by_index) {
+    if (s->by_index == NULL) {
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < s->f->n_pods; i++) {
@@ -95,7 +95,7 @@ static void mark_pod(struct job_sight *s, size_t i) {
 static int count_pod(struct job_sight *s, size_t i) {
     const struct job_pod *p = &s->f->pods[i];
     struct pod_mark *m = &s->marks[i];
-    bool fresh = p->tracked && !m->uncounted;
+    bool fresh = p->tracked && m->uncounted == NULL;
     if (p->phase == POD_SUCCEEDED) {
         if (!s->indexed) {
             s->succeeded += fresh;

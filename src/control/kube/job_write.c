@@ -19,9 +19,9 @@ static int set_index_env(yyjson_mut_doc *d, yyjson_mut_val *containers) {
     yyjson_mut_val *c;
     yyjson_mut_arr_foreach(containers, i, n, c) {
         yyjson_mut_val *env = json_mget(c, STR("env"));
-        if (!env || !yyjson_mut_is_arr(env)) {
+        if (env == NULL || !yyjson_mut_is_arr(env)) {
             env = yyjson_mut_arr(d);
-            if (!env || json_mset(d, c, STR("env"), env) != 0) {
+            if (env == NULL || json_mset(d, c, STR("env"), env) != 0) {
                 return ERR_NOMEM;
             }
         }
@@ -32,7 +32,7 @@ static int set_index_env(yyjson_mut_doc *d, yyjson_mut_val *containers) {
         yyjson_mut_val *ref = e && json_mset_str(d, e, "name", STR("JOB_COMPLETION_INDEX")) == 0
                                   ? json_mensure(d, e, "valueFrom.fieldRef")
                                   : NULL;
-        if (!ref || json_mset_str(d, ref, "apiVersion", STR("v1")) != 0 ||
+        if (ref == NULL || json_mset_str(d, ref, "apiVersion", STR("v1")) != 0 ||
             json_mset_str(d, ref, "fieldPath", STR("metadata.labels['" JOB_INDEX_KEY "']")) != 0) {
             return ERR_NOMEM;
         }

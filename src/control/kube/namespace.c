@@ -113,7 +113,7 @@ static void write_finalize(struct controller *c, struct round *r, const struct o
     struct namespace_spec spec = {.finalizers = {0}};
     struct namespace_object want = *view;
     spec.finalizers.v = ARENA_ARRAY(&c->arena, struct str, view->spec->finalizers.n);
-    if (!spec.finalizers.v) {
+    if (spec.finalizers.v == NULL) {
         round_fail(r, ERR_NOMEM);
         return;
     }

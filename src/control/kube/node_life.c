@@ -41,7 +41,7 @@ static int64_t renewed(struct node_life_controller *c, struct str node) {
         mirror_get(c->base.env.mirror, c->base.kinds[LEASES], STR("kube-node-lease"), node);
     yyjson_doc *d;
     int64_t ns;
-    if (!o || object_tree(o, &c->base.arena, &d, NULL) != 0 ||
+    if (o == NULL || object_tree(o, &c->base.arena, &d, NULL) != 0 ||
         time_parse(json_str_at(yyjson_doc_get_root(d), "spec.renewTime"), &ns, NULL) != 0) {
         return 0;
     }
@@ -83,7 +83,7 @@ static enum work mark_unknown(struct node_life_controller *c, const struct objec
     struct condition_want unknown = {"Ready", "Unknown", "NodeStatusUnknown", STR(SILENT)};
     const struct condition *ready = conditions_find(&status.conditions, "Ready");
     struct arena *a = &c->base.arena;
-    if (!ready || str_is(ready->status, "Unknown")) {
+    if (ready == NULL || str_is(ready->status, "Unknown")) {
         return WORK_OK;
     }
     struct round *r = controller_begin(&c->base);
@@ -111,7 +111,7 @@ static enum work watch_node(struct node_life_controller *c, const struct object 
         codec_decode(&schema_node, yyjson_doc_get_root(d), &c->base.arena, &node, NULL) != 0) {
         return WORK_RETRY;
     }
-    if (!node.status) {
+    if (node.status == NULL) {
         return WORK_OK;
     }
     const struct condition *ready = conditions_find(&node.status->conditions, "Ready");
@@ -165,9 +165,9 @@ static enum work step(void *self, struct work_key key) {
     enum work w = WORK_OK;
     if (o && key.what == WATCH) {
         w = watch_node(c, o);
-    } else if (!o && key.what == GONE && now < c->gone_mono) {
+    } else if (o == NULL && key.what == GONE && now < c->gone_mono) {
         workqueue_look(c->base.queue, key, c->gone_mono - now);
-    } else if (!o && key.what == GONE) {
+    } else if (o == NULL && key.what == GONE) {
         w = clear_node(c, key.name);
     }
     arena_reset(&c->scratch);
@@ -187,7 +187,8 @@ static void node_changed(void *ctx, const struct change *ch) {
 static void add_lost_pod(struct node_life_controller *c, const struct object *pod) {
     yyjson_val *root = NULL;
     struct str node = node_of(c, pod, &root);
-    if (!str_empty(node) && !mirror_get(c->base.env.mirror, c->base.kinds[NODES], STR(""), node)) {
+    if (!str_empty(node) &&
+        mirror_get(c->base.env.mirror, c->base.kinds[NODES], STR(""), node) == NULL) {
         workqueue_look(c->base.queue, (struct work_key){GONE, .name = node}, GRACE_S * NS_PER_SEC);
     }
 }
@@ -195,7 +196,8 @@ static void add_lost_pod(struct node_life_controller *c, const struct object *po
 /* Bound to a node that never was, or is gone already: a change of its node or its deletion changes the generation. */
 static void pod_changed(void *ctx, const struct change *ch) {
     struct node_life_controller *c = ctx;
-    if (ch->type != CHANGE_DELETED && (!ch->old || ch->old->generation != ch->obj->generation) &&
+    if (ch->type != CHANGE_DELETED &&
+        (ch->old == NULL || ch->old->generation != ch->obj->generation) &&
         str_contains(ch->obj->json, STR("\"nodeName\""))) {
         add_lost_pod(c, ch->obj);
         arena_reset(&c->scratch);

@@ -25,7 +25,7 @@ static struct role *read_role(struct controller *c, const struct object *o, yyjs
     struct arena *a = &c->arena;
     struct role *role = ARENA_NEW(a, struct role);
     yyjson_doc *d;
-    if (!role || object_tree(o, a, &d, NULL) != 0) {
+    if (role == NULL || object_tree(o, a, &d, NULL) != 0) {
         return NULL;
     }
     *ret_root = yyjson_doc_get_root(d);
@@ -47,7 +47,7 @@ static int add_rule(struct union_of *u, const struct policy_rule *rule) {
     }
     if (u->role.rules.n == u->cap) {
         struct policy_rule *v = ARENA_ARRAY(&u->c->arena, struct policy_rule, 2 * u->cap + 16);
-        if (!v) {
+        if (v == NULL) {
             return ERR_NOMEM;
         }
         if (u->cap) {
@@ -83,7 +83,7 @@ static int read_selectors(struct union_of *u, yyjson_val *list) {
     size_t i, n;
     yyjson_val *v;
     u->selectors = ARENA_ARRAY(a, struct selector, yyjson_arr_size(list) + 1);
-    if (!u->selectors) {
+    if (u->selectors == NULL) {
         return ERR_NOMEM;
     }
     yyjson_arr_foreach(list, i, n, v) {
@@ -100,11 +100,11 @@ static enum work aggregate(struct controller *c, const struct object *o) {
     yyjson_val *root = NULL;
     const struct role *role = read_role(c, o, &root);
     struct union_of u = {.c = c, .self = o->name};
-    if (!role) {
+    if (role == NULL) {
         return WORK_RETRY;
     }
     yyjson_val *list = json_path(root, "aggregationRule.clusterRoleSelectors");
-    if (!list) {
+    if (list == NULL) {
         return WORK_OK;
     }
     if (read_selectors(&u, list) != 0) {

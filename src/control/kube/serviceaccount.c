@@ -50,12 +50,12 @@ static enum work step(void *self, struct work_key key) {
     struct str name = key.name;
     const struct mirror *m = c->env.mirror;
     const struct object *ns = mirror_get(m, c->kinds[NAMESPACES], STR(""), name);
-    if (!ns || ns->deleting_ns) {
+    if (ns == NULL || ns->deleting_ns) {
         return WORK_OK;
     }
     const struct object *map = mirror_get(m, c->kinds[MAPS], name, STR(ROOT_CA));
-    bool no_account = !mirror_get(m, c->kinds[ACCOUNTS], name, STR("default"));
-    bool no_ca = !str_empty(c->env.root_ca) && (!map || !ca_is_current(c, map));
+    bool no_account = mirror_get(m, c->kinds[ACCOUNTS], name, STR("default")) == NULL;
+    bool no_ca = !str_empty(c->env.root_ca) && (map == NULL || !ca_is_current(c, map));
     if (!no_account && !no_ca) {
         return WORK_OK;
     }

@@ -22,7 +22,7 @@ struct ask {
 };
 
 struct record {
-    const char *place;    /* node: product; pod: node; Workload: "namespace/queue" */
+    const char *place;          /* node: product; pod: node; Workload: "namespace/queue" */
     bool ready, cordoned, bare; /* of nodes */
     size_t n;
     struct ask *asks; /* ASKS_MAX while it is being read */
@@ -76,7 +76,7 @@ static struct ask *ask_of(struct record *r, struct str resource) {
 static void add_pods(struct gpu_inventory *g, struct record *r, const struct pod_spec *spec,
                      int64_t count) {
     struct amounts m;
-    if (!spec || translate_requests(spec, &g->arena, &m) != 0) {
+    if (spec == NULL || translate_requests(spec, &g->arena, &m) != 0) {
         return;
     }
     for (size_t i = 0; i < m.n; i++) {
@@ -90,7 +90,8 @@ static void add_pods(struct gpu_inventory *g, struct record *r, const struct pod
 static void read_node(struct gpu_inventory *g, const struct object *o, yyjson_val *tree,
                       struct draft *d) {
     struct node *n = ARENA_NEW(&g->arena, struct node);
-    if (!n || codec_decode(&schema_node, tree, &g->arena, n, NULL) != 0 || !n->status) {
+    if (n == NULL || codec_decode(&schema_node, tree, &g->arena, n, NULL) != 0 ||
+        n->status == NULL) {
         return;
     }
     str_copy(object_label(o, STR(PREFIX "gpu.product")), d->place, sizeof d->place);
@@ -114,7 +115,7 @@ static void read_node(struct gpu_inventory *g, const struct object *o, yyjson_va
 
 static void read_pod(struct gpu_inventory *g, yyjson_val *tree, struct draft *d) {
     struct pod *p = ARENA_NEW(&g->arena, struct pod);
-    if (!p || codec_decode(&schema_pod, tree, &g->arena, p, NULL) != 0 || !p->spec) {
+    if (p == NULL || codec_decode(&schema_pod, tree, &g->arena, p, NULL) != 0 || p->spec == NULL) {
         return;
     }
     bool ended =
@@ -127,11 +128,13 @@ static void read_pod(struct gpu_inventory *g, yyjson_val *tree, struct draft *d)
 static void read_workload(struct gpu_inventory *g, const struct object *o, yyjson_val *tree,
                           struct draft *d) {
     struct workload *w = ARENA_NEW(&g->arena, struct workload);
-    if (!w || codec_decode(&schema_workload, tree, &g->arena, w, NULL) != 0 || !w->spec) {
+    if (w == NULL || codec_decode(&schema_workload, tree, &g->arena, w, NULL) != 0 ||
+        w->spec == NULL) {
         return;
     }
     const struct condition_list *c = w->status ? &w->status->conditions : NULL;
-    bool waits = !c || !(conditions_true(c, "QuotaReserved") || conditions_true(c, "Finished"));
+    bool waits =
+        c == NULL || !(conditions_true(c, "QuotaReserved") || conditions_true(c, "Finished"));
     bool active = !w->spec->active.set || w->spec->active.v;
     if (!waits || !active) {
         return;
@@ -151,7 +154,7 @@ static void forget(struct gpu_inventory *g, size_t which, struct str key) {
 static void keep(struct gpu_inventory *g, size_t which, struct str key, const struct draft *d) {
     size_t asks = d->r.n * sizeof(struct ask), place = strlen(d->place) + 1;
     struct record *r = d->r.n ? mem_alloc(sizeof *r + asks + place + key.n + 1) : NULL;
-    if (!r) {
+    if (r == NULL) {
         return;
     }
     *r = d->r;
@@ -207,7 +210,7 @@ static struct type *type_of(struct gpu_inventory *g, struct str product, struct 
         return t;
     }
     t = mem_zalloc(sizeof *t + k.n + 1);
-    if (!t) {
+    if (t == NULL) {
         return NULL;
     }
     memcpy(t->key, k.p, k.n);
@@ -234,7 +237,7 @@ static void add_node(struct gpu_inventory *g, const struct record *r) {
     for (size_t i = 0; i < r->n; i++) {
         const struct ask *a = &r->asks[i];
         struct type *t = type_of(g, str_of(r->place), str_of(a->resource));
-        if (!t) {
+        if (t == NULL) {
             continue;
         }
         int64_t allocatable = a->more < a->n ? a->more : a->n;
@@ -320,9 +323,9 @@ static void count_waiting(struct gpu_inventory *g) {
     for (const struct map_entry *e; (e = map_next(&g->records[WAITING], &at));) {
         const struct record *w = e->value;
         struct record *q = map_get(&queues, str_of(w->place));
-        if (!q) {
+        if (q == NULL) {
             q = ARENA_NEW(&g->arena, struct record);
-            if (!q || !(q->asks = ARENA_ARRAY(&g->arena, struct ask, ASKS_MAX)) ||
+            if (q == NULL || (q->asks = ARENA_ARRAY(&g->arena, struct ask, ASKS_MAX)) == NULL ||
                 map_put(&queues, str_of(w->place), q, NULL) != 0) {
                 break;
             }
@@ -434,7 +437,7 @@ struct gpu_inventory *gpu_inventory_new(struct mirror *m, struct prom *prom, str
 }
 
 void gpu_inventory_free(struct gpu_inventory *g) {
-    if (!g) {
+    if (g == NULL) {
         return;
     }
     if (g->prom) {

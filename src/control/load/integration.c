@@ -229,7 +229,7 @@ bool integration_enabled(const struct integration *i, const struct queue_setting
 bool integration_in_namespace(const struct mirror *m, const struct queue_settings *s,
                               struct str ns) {
     static const struct str_map none;
-    if (!s->managed_namespaces) {
+    if (s->managed_namespaces == NULL) {
         return !str_is(ns, "kube-system") &&
                (str_empty(s->own_namespace) || !str_eq(ns, s->own_namespace));
     }
@@ -240,8 +240,8 @@ bool integration_in_namespace(const struct mirror *m, const struct queue_setting
 
 bool integration_namespace_moved(const struct queue_settings *s, const struct change *ch) {
     return s->managed_namespaces && ch->type != CHANGE_DELETED &&
-           (!ch->old || selector_matches(s->managed_namespaces, &ch->old->labels) !=
-                            selector_matches(s->managed_namespaces, &ch->obj->labels));
+           (ch->old == NULL || selector_matches(s->managed_namespaces, &ch->old->labels) !=
+                                   selector_matches(s->managed_namespaces, &ch->obj->labels));
 }
 
 int integration_ancestor(const struct mirror *m, const struct queue_settings *s,
@@ -252,10 +252,10 @@ int integration_ancestor(const struct mirror *m, const struct queue_settings *s,
     for (size_t level = 0; o; level++) {
         const struct integration *row = integration_of_owner(o);
         const struct object *above = row ? mirror_by_uid(m, o->uid) : NULL;
-        if (row && !above && integration_kind(row)) {
+        if (row && above == NULL && integration_kind(row)) {
             return ERR_NOT_FOUND;
         }
-        if (!above || !object_named_by(above, ns, o)) {
+        if (above == NULL || !object_named_by(above, ns, o)) {
             break;
         }
         if (level == LEVELS) {
@@ -296,7 +296,7 @@ static bool finished(const struct object *wl) {
 static bool keep_newest(void *ctx, const struct object *o) {
     struct newest *best = ctx;
     if (str_is(str_of(o->kind->kind), "Workload") &&
-        (!best->wl || o->created_ns >= best->wl->created_ns) && !finished(o)) {
+        (best->wl == NULL || o->created_ns >= best->wl->created_ns) && !finished(o)) {
         best->wl = o;
     }
     return true;

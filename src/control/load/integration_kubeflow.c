@@ -16,7 +16,8 @@ struct str kubeflow_priority_class(const struct job_look *l) {
 int mpi_prepare(yyjson_mut_doc *d, yyjson_mut_val *root) {
     yyjson_mut_val *launcher = json_mpath(root, "spec.mpiReplicaSpecs.Launcher.template");
     yyjson_mut_val *worker = json_mpath(root, "spec.mpiReplicaSpecs.Worker.template");
-    if (!yyjson_mut_is_true(json_mpath(root, "spec.runLauncherAsWorker")) || !launcher || !worker ||
+    if (!yyjson_mut_is_true(json_mpath(root, "spec.runLauncherAsWorker")) || launcher == NULL ||
+        worker == NULL ||
         json_mget(json_mpath(launcher, "metadata.annotations"), STR(GROUP_ANNOTATION))) {
         return 0;
     }

@@ -64,7 +64,7 @@ struct job_part *job_look_add(struct job_look *l, struct str name, int64_t count
     if ((l->n_parts & (l->n_parts - 1)) == 0) { /* room for a power of two */
         size_t cap = l->n_parts ? l->n_parts * 2 : 1;
         struct job_part *v = arena_alloc(l->arena, cap * sizeof *v);
-        if (!v) {
+        if (v == NULL) {
             return NULL;
         }
         if (l->n_parts) {
@@ -73,7 +73,7 @@ struct job_part *job_look_add(struct job_look *l, struct str name, int64_t count
         l->parts = v;
     }
     char *lower = arena_alloc(l->arena, name.n + 1);
-    if (!lower) {
+    if (lower == NULL) {
         return NULL;
     }
     for (size_t i = 0; i < name.n; i++) {
@@ -101,7 +101,7 @@ static int add_part(struct job_look *l, const struct integration_part *row, yyjs
                     size_t index) {
     struct str name = row->name ? str_of(row->name) : json_str_at(v, row->name_at);
     struct job_part *p = job_look_add(l, name, count_of(row, v), below(v, row->template));
-    if (!p) {
+    if (p == NULL) {
         return ERR_NOMEM;
     }
     p->row = row;
@@ -184,7 +184,7 @@ yyjson_val *job_look_fixed(const struct job_look *l, yyjson_mut_doc *d) {
 
 int job_look_close(struct job_look *l, size_t i, yyjson_mut_doc *d) {
     yyjson_val *made = job_look_fixed(l, d);
-    if (!made) {
+    if (made == NULL) {
         return ERR_NOMEM;
     }
     l->parts[i].template = made;
@@ -196,7 +196,7 @@ int job_look_close(struct job_look *l, size_t i, yyjson_mut_doc *d) {
 yyjson_val *job_look_condition(const struct job_look *l, const char *type) {
     yyjson_val *list = json_path(l->tree, "status.conditions"), *c;
     size_t i, n;
-    if (!type || !yyjson_is_arr(list)) {
+    if (type == NULL || !yyjson_is_arr(list)) {
         return NULL;
     }
     yyjson_arr_foreach(list, i, n, c) {
@@ -279,7 +279,7 @@ static yyjson_mut_val *open_spec(const struct job_look *l, yyjson_mut_doc **ret)
     yyjson_mut_val *root = d ? yyjson_mut_obj(d) : NULL;
     yyjson_val *spec = json_path(l->tree, "spec");
     yyjson_mut_val *copy = root && spec ? yyjson_val_mut_copy(d, spec) : NULL;
-    if (!copy || json_mset(d, root, STR("spec"), copy) != 0) {
+    if (copy == NULL || json_mset(d, root, STR("spec"), copy) != 0) {
         return NULL;
     }
     *ret = d;
@@ -302,7 +302,7 @@ static int set_suspend(const struct job_look *l, yyjson_mut_doc *d, yyjson_mut_v
 
 /* Where the copy has the pod set's template; NULL: nowhere. */
 static yyjson_mut_val *template_in(yyjson_mut_val *root, const struct job_part *p) {
-    if (!p->row) {
+    if (p->row == NULL) {
         return NULL;
     }
     yyjson_mut_val *v = json_mpath(root, p->row->at);
@@ -353,7 +353,7 @@ int job_look_stop(const struct job_look *l, yyjson_val *was, struct buf *out) {
     yyjson_mut_doc *d;
     yyjson_mut_val *root = open_spec(l, &d);
     int r = root ? set_suspend(l, d, root, true) : ERR_NOMEM;
-    r = r || !was ? r : restore(l, was, d, root);
+    r = r || was == NULL ? r : restore(l, was, d, root);
     return r ? r : write_patch(l, root, out);
 }
 
@@ -366,7 +366,7 @@ bool job_look_injected(const struct job_look *l, yyjson_val *was) {
             return true;
         }
     }
-    if (!l->row->restore || (l->row->flags & INTEGRATION_PARTIAL)) {
+    if (l->row->restore == NULL || (l->row->flags & INTEGRATION_PARTIAL)) {
         return false;
     }
     root = open_spec(l, &d);

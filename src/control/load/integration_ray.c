@@ -62,7 +62,7 @@ static int count_cleanup(yyjson_mut_doc *d) {
     yyjson_mut_val *list = json_mpath(yyjson_mut_doc_get_root(d), "spec.containers");
     yyjson_mut_val *c = yyjson_mut_arr_get_first(list);
     yyjson_mut_val *requests = c ? json_mensure(d, c, "resources.requests") : NULL;
-    if (!requests) {
+    if (requests == NULL) {
         return c ? ERR_NOMEM : 0;
     }
     int r = raise_request(d, requests, "cpu", "200m");
@@ -115,7 +115,7 @@ static yyjson_val *default_submitter(struct job_look *l) {
     yyjson_mut_doc *d = json_mut_new(l->arena);
     yyjson_mut_val *root = d ? yyjson_mut_obj(d) : NULL;
     yyjson_mut_val *spec = root ? json_mensure(d, root, "spec") : NULL;
-    if (!spec) {
+    if (spec == NULL) {
         return NULL;
     }
     yyjson_mut_doc_set_root(d, root);
@@ -233,7 +233,7 @@ void ray_job_check(yyjson_mut_val *root, struct causes *causes) {
     if (chooses) {
         return;
     }
-    if (!cluster) {
+    if (cluster == NULL) {
         causes_add(causes, CAUSE_REQUIRED, STR("spec.rayClusterSpec"),
                    "Required value: rayClusterSpec is required for Kueue-managed jobs that don't "
                    "use clusterSelector");

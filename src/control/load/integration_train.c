@@ -27,7 +27,7 @@ static int find_runtime(struct job_look *l, yyjson_val **ret, struct err *err) {
         kind_by_name(STR(TRAINER_GROUP), str_empty(kind) ? STR("ClusterTrainingRuntime") : kind);
     const struct object *o = k ? mirror_get(l->mirror, k, own ? l->obj->ns : STR(""), name) : NULL;
     yyjson_doc *d;
-    if (!o) {
+    if (o == NULL) {
         return err_set(err, ERR_NOT_FOUND, "runtime '%.*s' not found", STR_ARG(name));
     }
     int r = object_tree(o, l->arena, &d, err);
@@ -77,7 +77,7 @@ static int64_t replicas_of(yyjson_val *job) {
 static int overlay(yyjson_mut_doc *d, yyjson_mut_val *into, yyjson_val *from, const char *member) {
     yyjson_val *v = json_get(from, str_of(member));
     yyjson_mut_val *copy = v ? yyjson_val_mut_copy(d, v) : NULL;
-    return !v ? 0 : copy ? json_mset(d, into, str_of(member), copy) : ERR_NOMEM;
+    return v == NULL ? 0 : copy ? json_mset(d, into, str_of(member), copy) : ERR_NOMEM;
 }
 
 /* Member by member. */
@@ -90,7 +90,7 @@ static int merge_object(yyjson_mut_doc *d, yyjson_mut_val *parent, const char *d
         return 0;
     }
     yyjson_mut_val *into = json_mensure(d, parent, dotted);
-    if (!into) {
+    if (into == NULL) {
         return ERR_NOMEM;
     }
     yyjson_obj_foreach(from, i, n, key, v) {
@@ -120,7 +120,7 @@ static int set_trainer(const struct job_look *l, yyjson_val *runtime, yyjson_val
     int r = 0;
     bool trainer = is_trainer(job);
     bool also = launcher_works(runtime) && str_is(json_str_at(job, "name"), "node");
-    if (!json_path(l->tree, "spec.trainer") || !(trainer || also)) {
+    if (json_path(l->tree, "spec.trainer") == NULL || !(trainer || also)) {
         return 0;
     }
     yyjson_mut_arr_foreach(json_mpath(template, "spec.containers"), i, n, c) {
@@ -172,7 +172,7 @@ static int add_job(struct job_look *l, yyjson_val *runtime, yyjson_val *job) {
     struct job_part *p = job_look_add(l, name, bounded(pods_of(l, runtime, job)) * replicas_of(job),
                                       json_path(job, "template.spec.template"));
     size_t i = l->n_parts - 1;
-    if (!p || !p->template) {
+    if (p == NULL || p->template == NULL) {
         return p ? ERR_INVALID : ERR_NOMEM;
     }
     yyjson_mut_doc *d = job_look_open(l, i);
@@ -238,18 +238,18 @@ static yyjson_mut_val *our_patch(yyjson_mut_val *root) {
 int train_prepare(yyjson_mut_doc *d, yyjson_mut_val *root) {
     yyjson_mut_val *spec = json_mensure(d, root, "spec");
     yyjson_mut_val *list = json_mget(spec, STR("runtimePatches"));
-    if (!spec || our_patch(root)) {
+    if (spec == NULL || our_patch(root)) {
         return spec ? 0 : ERR_NOMEM;
     }
     if (!yyjson_mut_is_arr(list)) {
         list = yyjson_mut_arr(d);
-        if (!list || json_mset(d, spec, STR("runtimePatches"), list) != 0) {
+        if (list == NULL || json_mset(d, spec, STR("runtimePatches"), list) != 0) {
             return ERR_NOMEM;
         }
     }
     yyjson_mut_val *p = yyjson_mut_obj(d);
     int r = p ? json_mset_str(d, p, "manager", STR(MANAGER)) : ERR_NOMEM;
-    if (r == 0 && !json_mensure(d, p, "trainingRuntimeSpec.template.spec")) {
+    if (r == 0 && json_mensure(d, p, "trainingRuntimeSpec.template.spec") == NULL) {
         r = ERR_NOMEM;
     }
     return r == 0 && !yyjson_mut_arr_append(list, p) ? ERR_NOMEM : r;

@@ -46,11 +46,11 @@ int wrapper_adapt(struct job_look *l, struct err *err) {
         yyjson_arr_foreach(sets_of(l, c, i), k, m, set) {
             yyjson_val *t = value_at(json_get(c, STR("template")), json_str_at(set, "path"));
             struct str name = arena_f(l->arena, "%.*s-%zu", STR_ARG(l->obj->name), l->n_parts);
-            if (!t) {
+            if (t == NULL) {
                 return err_set(err, ERR_INVALID, "spec.components[%zu]: no pod template at %.*s", i,
                                STR_ARG(json_str_at(set, "path")));
             }
-            if (!job_look_add(l, name, json_i64_at(set, "replicas", 1), t)) {
+            if (job_look_add(l, name, json_i64_at(set, "replicas", 1), t) == NULL) {
                 return ERR_NOMEM;
             }
         }

@@ -53,10 +53,10 @@ static bool is_true(const struct job_slice *s, const char *type) {
 
 static void note_ended(struct list *l, const struct job_slice *s) {
     const struct object *o = s->obj;
-    l->last = !l->last.obj || older(l->last.obj, o) ? *s : l->last;
+    l->last = l->last.obj == NULL || older(l->last.obj, o) ? *s : l->last;
     l->n_ended++;
     l->ended = o->n_finalizers ? o : l->ended;
-    l->oldest = !o->deleting_ns && (!l->oldest || older(o, l->oldest)) ? o : l->oldest;
+    l->oldest = !o->deleting_ns && (l->oldest == NULL || older(o, l->oldest)) ? o : l->oldest;
 }
 
 static void insert(struct list *l, const struct job_slice *s) {
@@ -72,7 +72,7 @@ static bool look_at(void *ctx, const struct object *o) {
     const struct owner_ref *owner = o->kind == l->workloads ? object_controller(o) : NULL;
     struct job_slice s = {.obj = o};
     yyjson_doc *d;
-    if (!owner || !str_eq(owner->uid, l->look->obj->uid) ||
+    if (owner == NULL || !str_eq(owner->uid, l->look->obj->uid) ||
         !str_eq(object_label(o, STR(KUEUE_JOB_UID_LABEL)), l->look->obj->uid)) {
         return true;
     }
@@ -115,7 +115,7 @@ static struct job_slice *holder_of(const struct list *l) {
     struct job_slice *best = NULL;
     for (size_t i = 0; i < l->n; i++) {
         struct job_slice *s = &l->v[i];
-        if ((s->reserved || !best || !best->reserved) && !is_replaced(l, s)) {
+        if ((s->reserved || best == NULL || !best->reserved) && !is_replaced(l, s)) {
             best = s;
         }
     }
@@ -127,7 +127,7 @@ int job_slices_look(const struct job_look *l, struct job_slices *ret, struct err
                         .workloads = kind_by_name(STR("kueue.x-k8s.io"), STR("Workload"))};
     *ret = (struct job_slices){0};
     list.v = arena_alloc(l->arena, JOB_SLICES_MAX * sizeof *list.v);
-    if (!list.v) {
+    if (list.v == NULL) {
         return ERR_NOMEM;
     }
     mirror_owned(l->mirror, l->obj, look_at, &list);
@@ -139,14 +139,15 @@ int job_slices_look(const struct job_look *l, struct job_slices *ret, struct err
         const struct job_slice *s = &list.v[i];
         if (s == holder) {
             ret->holder = *s;
-        } else if (!s->reserved && holder->reserved && !ret->next.obj && replaces(s, holder)) {
+        } else if (!s->reserved && holder->reserved && ret->next.obj == NULL &&
+                   replaces(s, holder)) {
             ret->next = *s;
         } else if (!is_replaced(&list, s)) {
             ret->odd = s->obj;
             ret->odd_wl = s->wl;
         }
     }
-    if (!holder) {
+    if (holder == NULL) {
         ret->holder = list.last;
     }
     ret->ended = list.ended;

@@ -3,11 +3,11 @@
 
 #include "api/meta.h"
 #include "api/schema/codec.h"
+#include "base/hash/sha1.h"
 #include "base/limits.h"
 #include "control/kit/edit.h"
 #include "control/load/integration_private.h"
 #include "control/load/job_slices.h"
-#include "base/hash/sha1.h"
 
 struct str workload_name_extra(const char *kind, const char *group, struct str owner,
                                struct str uid, struct str extra, struct arena *a) {
@@ -36,8 +36,8 @@ struct str workload_name(const char *kind, const char *group, struct str owner, 
 
 int job_workload_own(struct meta *m, struct arena *a, const struct object *o) {
     const struct opt_bool yes = {true, true};
-    struct owner_reference ref = {str_of(kind_api_version(o->kind)), str_of(o->kind->kind),
-                                  o->name, o->uid, yes, yes};
+    struct owner_reference ref = {
+        str_of(kind_api_version(o->kind)), str_of(o->kind->kind), o->name, o->uid, yes, yes};
     return meta_add_owner(m, a, &ref);
 }
 
@@ -54,7 +54,7 @@ static int labels(const struct job_look *l, struct meta *m) {
     const struct queue_settings *s = l->settings;
     struct str_pair *v = ARENA_ARRAY(l->arena, struct str_pair, s->n_label_keys_to_copy + 1);
     size_t n = 0;
-    if (!v) {
+    if (v == NULL) {
         return ERR_NOMEM;
     }
     v[n++] = (struct str_pair){STR(KUEUE_JOB_UID_LABEL), l->obj->uid};
@@ -87,17 +87,17 @@ static int topology(const struct job_part *p, struct arena *a, struct topology_r
     struct str group = json_str(json_get(notes, STR(TOPOLOGY "group-name")));
     int64_t size;
     *ret = NULL;
-    if (!required.p && !preferred.p && !any.p && !slice.p) {
+    if (required.p == NULL && preferred.p == NULL && any.p == NULL && slice.p == NULL) {
         return 0;
     }
     struct topology_request *t = ARENA_NEW(a, struct topology_request);
-    if (!t) {
+    if (t == NULL) {
         return ERR_NOMEM;
     }
     t->required = required;
     t->preferred = required.p ? (struct str){0} : preferred;
     t->unconstrained =
-        (struct opt_bool){!required.p && !preferred.p && any.p, str_is(any, "true")};
+        (struct opt_bool){required.p == NULL && preferred.p == NULL && any.p, str_is(any, "true")};
     if (slice.p && str_to_i64(json_str(json_get(notes, STR(TOPOLOGY "slice-size"))), &size) &&
         size > 0 && size <= INT32_MAX) {
         t->pod_set_slice_required_topology = slice;
@@ -143,7 +143,7 @@ int job_workload_write(const struct job_look *l, const struct workload_priority 
     struct meta *about;
     int r = edit_meta_of(l->tree, l->arena, &about);
     r = r ? r : workload_draft_init(&d, l->arena, about, p);
-    r = r || !as ? r : slice_notes(as, d.metadata, l->arena);
+    r = r || as == NULL ? r : slice_notes(as, d.metadata, l->arena);
     r = r ? r : labels(l, d.metadata);
     r = r ? r : job_workload_own(d.metadata, l->arena, l->obj);
     if (r == 0) {
@@ -164,7 +164,7 @@ int job_workload_write(const struct job_look *l, const struct workload_priority 
 
 static bool same_part(yyjson_val *x, yyjson_val *y, const char *path) {
     yyjson_val *a = json_path(x, path), *b = json_path(y, path);
-    return a && b ? json_equal(a, b) : !a == !b;
+    return a && b ? json_equal(a, b) : (a == NULL) == (b == NULL);
 }
 
 static bool same_raw(yyjson_val *mine, yyjson_val *theirs, bool tolerations) {
@@ -183,12 +183,12 @@ static yyjson_mut_val *as_kept(const struct job_look *l, yyjson_val *template) {
         yyjson_mut_doc_set_root(d, root);
         copy = yyjson_val_mut_copy(d, template);
     }
-    if (!copy || json_mset(d, set, STR("template"), copy) != 0 ||
+    if (copy == NULL || json_mset(d, set, STR("template"), copy) != 0 ||
         !yyjson_mut_arr_append(list, set)) {
         return NULL;
     }
     yyjson_mut_val *spec = json_mensure(d, root, "spec");
-    if (!spec || json_mset(d, spec, STR("podSets"), list) != 0 ||
+    if (spec == NULL || json_mset(d, spec, STR("podSets"), list) != 0 ||
         codec_prune(&schema_workload, d, root, NULL, NULL) != 0 || codec_default(k, d, NULL) != 0) {
         return NULL;
     }
@@ -202,7 +202,7 @@ static bool same_kept(const struct job_look *l, yyjson_val *mine, yyjson_val *th
     yyjson_mut_val *x = as_kept(l, mine), *y = as_kept(l, theirs);
     for (size_t i = 0; i < (tolerations ? 3 : 2); i++) {
         yyjson_mut_val *a = json_mpath(x, paths[i]), *b = json_mpath(y, paths[i]);
-        if (!(a && b ? json_mequal(a, b) : !a == !b)) {
+        if (!(a && b ? json_mequal(a, b) : (a == NULL) == (b == NULL))) {
             return false;
         }
     }
@@ -223,7 +223,7 @@ static bool matches(const struct job_look *l, yyjson_val *wl_tree, const struct 
     const struct opt_i32 none = {0};
     const struct opt_i32 *limit = wl->spec ? &wl->spec->maximum_execution_time_seconds : &none;
     yyjson_val *sets = json_path(wl_tree, "spec.podSets");
-    if (!wl->spec || wl->spec->pod_sets.n != l->n_parts ||
+    if (wl->spec == NULL || wl->spec->pod_sets.n != l->n_parts ||
         (limit->set ? limit->v : 0) !=
             workload_time_limit(object_label(l->obj, STR(KUEUE_MAX_TIME_LABEL)))) {
         return false;

@@ -5,8 +5,8 @@
 #ifndef BERTH_CONTROL_JOB_WORKLOAD_H
 #define BERTH_CONTROL_JOB_WORKLOAD_H
 
-#include "control/load/integration.h"
 #include "control/kit/views.h"
+#include "control/load/integration.h"
 #include "control/load/workload_draft.h"
 
 #define KUEUE_PREBUILT "kueue.x-k8s.io/prebuilt-workload-name" /* annotation, or label */
@@ -23,9 +23,9 @@ struct str workload_name_extra(const char *kind, const char *group, struct str o
 
 /* What differs for a Workload of an elastic Job (job_slices.h). */
 struct job_workload_slice {
-    struct str name;     /* its own */
-    struct str chain;    /* that of the first of them */
-    struct str replaces; /* "namespace/name"; empty: none */
+    struct str name;                           /* its own */
+    struct str chain;                          /* that of the first of them */
+    struct str replaces;                       /* "namespace/name"; empty: none */
     const struct pod_set_draft_list *pod_sets; /* NULL: as the object says */
 };
 /* The manifest of the Workload, with the labels that the settings want copied; `as` may be NULL. 0 or ERR_NOMEM. */

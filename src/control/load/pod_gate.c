@@ -50,7 +50,7 @@ static bool condition_is_true(yyjson_val *tree, const char *type) {
 static int32_t total_of(yyjson_val *tree) {
     int64_t n;
     struct str text = note(tree, POD_GROUP_TOTAL);
-    if (!text.p) {
+    if (text.p == NULL) {
         return 0;
     }
     return str_to_i64(text, &n) && n >= 1 && n <= INT32_MAX ? (int32_t)n : -1;
@@ -118,7 +118,7 @@ static int read_texts(struct gated_pod *p, yyjson_val *tree, struct arena *a) {
 struct gated_pod *gated_pod_new(const struct object *o, struct arena *a) {
     yyjson_doc *d;
     struct gated_pod *p = object_tree(o, a, &d, NULL) == 0 ? mem_zalloc(sizeof *p) : NULL;
-    if (!p) {
+    if (p == NULL) {
         return NULL;
     }
     p->obj = object_ref(o);
@@ -183,7 +183,7 @@ int pod_gate_open(const struct object *o, const struct podset_info *in, struct a
     yyjson_doc *was;
     int r = object_tree(o, a, &was, err);
     yyjson_mut_doc *d = r == 0 ? json_mut_copy(a, yyjson_doc_get_root(was)) : NULL;
-    if (!d) {
+    if (d == NULL) {
         return r ? r : ERR_NOMEM;
     }
     yyjson_mut_val *root = yyjson_mut_doc_get_root(d);
@@ -201,7 +201,7 @@ static int read_pod(const struct object *o, struct arena *a, struct pod *ret) {
     yyjson_doc *d;
     int r = object_tree(o, a, &d, NULL);
     r = r ? r : codec_decode(&schema_pod, yyjson_doc_get_root(d), a, ret, NULL);
-    return r == 0 && !ret->spec ? ERR_SYNTAX : r;
+    return r == 0 && ret->spec == NULL ? ERR_SYNTAX : r;
 }
 
 int pod_gate_drop(const struct object *o, const char *gate, const char *with, struct arena *a,
@@ -219,7 +219,7 @@ int pod_gate_drop(const struct object *o, const char *gate, const char *with, st
     spec.scheduling_gates.n = 0;
     spec.scheduling_gates.v =
         ARENA_ARRAY(a, struct scheduling_gate, pod.spec->scheduling_gates.n + 1);
-    if (!spec.scheduling_gates.v) {
+    if (spec.scheduling_gates.v == NULL) {
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < pod.spec->scheduling_gates.n; i++) {
@@ -238,7 +238,7 @@ int pod_gate_terminate(const struct object *o, struct str reason, struct str mes
     struct pod_status status = {0};
     struct pod pod, want;
     int r = read_pod(o, a, &pod);
-    if (r != 0 || !x.reason) {
+    if (r != 0 || x.reason == NULL) {
         return r ? r : ERR_NOMEM;
     }
     want = pod;
@@ -266,7 +266,7 @@ int pod_gate_exceeds(const struct object *o, const struct pod_template *t, struc
                      struct str *ret_text) {
     struct amounts own, given;
     struct pod pod;
-    if (!t || !t->spec || read_pod(o, a, &pod) != 0 ||
+    if (t == NULL || t->spec == NULL || read_pod(o, a, &pod) != 0 ||
         translate_requests(pod.spec, a, &own) != 0 || translate_requests(t->spec, a, &given) != 0) {
         *ret_text = STR("its requests cannot be compared with those of its pod set");
         return arena_ok(a) ? ERR_NOMEM : 1;

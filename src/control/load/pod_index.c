@@ -51,9 +51,9 @@ static int join(struct pod_index *x, struct gated_pod *p) {
         return 0; /* a name that nothing can have: no Workload either */
     }
     struct pod_index_group *g = map_get(&x->groups, key), *fresh = NULL;
-    if (!g) {
+    if (g == NULL) {
         g = fresh = mem_zalloc(sizeof *g + key.n);
-        if (!g) {
+        if (g == NULL) {
             return ERR_NOMEM;
         }
         g->n_key = key.n;
@@ -88,7 +88,7 @@ int pod_index_put(struct pod_index *x, const struct object *o, struct arena *a,
                   struct str *ret_left) {
     struct gated_pod *p = gated_pod_new(o, a), *was = NULL;
     *ret_left = (struct str){0};
-    if (!p) {
+    if (p == NULL) {
         return ERR_NOMEM;
     }
     was = map_get(&x->pods, o->uid);
@@ -130,7 +130,7 @@ int pod_index_group(const struct pod_index *x, struct str ns, struct str name, s
     const struct pod_index_group *g = map_get(&x->groups, key_of(text, ns, name));
     size_t n = g ? map_count(&g->members) : 0, i = 0, at = 0;
     const struct gated_pod **v = ARENA_ARRAY(a, const struct gated_pod *, n + 1);
-    if (!v) {
+    if (v == NULL) {
         return ERR_NOMEM;
     }
     for (const struct map_entry *e; g && (e = map_next(&g->members, &i)) != NULL;) {

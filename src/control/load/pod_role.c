@@ -5,8 +5,8 @@
 
 #include "api/tables/table.h"
 #include "api/tables/view_core.h"
-#include "base/limits.h"
 #include "base/hash/sha256.h"
+#include "base/limits.h"
 #include "wire/text/quantity.h"
 
 enum { KEYS_MAX = 4096 };
@@ -16,12 +16,12 @@ static void write_object(struct buf *b, const struct schema *s, yyjson_val *v);
 /* ---- one value ---- */
 
 static bool is_zero(yyjson_val *v) {
-    return !v || yyjson_is_null(v) || (yyjson_is_str(v) && yyjson_get_len(v) == 0) ||
+    return v == NULL || yyjson_is_null(v) || (yyjson_is_str(v) && yyjson_get_len(v) == 0) ||
            (yyjson_is_num(v) && yyjson_get_num(v) == 0) || yyjson_is_false(v);
 }
 
 static bool is_hollow(yyjson_val *v) { /* a list or map without anything */
-    return !v || yyjson_is_null(v) || (yyjson_is_ctn(v) && unsafe_yyjson_get_len(v) == 0);
+    return v == NULL || yyjson_is_null(v) || (yyjson_is_ctn(v) && unsafe_yyjson_get_len(v) == 0);
 }
 
 static void write_one(struct buf *b, const struct field *f, yyjson_val *v) {
@@ -131,7 +131,7 @@ static const struct field *field_of(const struct schema *s, const char *name) {
 static void write_member(struct buf *b, const struct schema *s, const char *name, yyjson_val *v) {
     const struct field *f = field_of(s, name);
     yyjson_val *m = json_get(v, str_of(name));
-    if (!f || !m || yyjson_is_null(m) || (f->shape != FIELD_ONE && is_hollow(m))) {
+    if (f == NULL || m == NULL || yyjson_is_null(m) || (f->shape != FIELD_ONE && is_hollow(m))) {
         buf_c(b, "null");
     } else {
         write_shaped(b, f, m);
@@ -185,7 +185,7 @@ void pod_role_shape(yyjson_val *spec, struct buf *out) {
     bool any = false;
     buf_ch(out, '{');
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        if (strcmp(members[i], "resources") == 0 && !json_get(spec, STR("resources"))) {
+        if (strcmp(members[i], "resources") == 0 && json_get(spec, STR("resources")) == NULL) {
             continue; /* only where it is set, so that older hashes stay */
         }
         buf_f(out, any ? ",\"%s\":" : "\"%s\":", members[i]);

@@ -12,7 +12,7 @@
 
 int podset_info_init(struct podset_info *in, struct arena *a) {
     yyjson_mut_doc *d = json_mut_new(a);
-    if (!d) {
+    if (d == NULL) {
         return ERR_NOMEM;
     }
     *in = (struct podset_info){.doc = d,
@@ -31,7 +31,7 @@ int podset_info_init(struct podset_info *in, struct arena *a) {
 static int set_key(yyjson_mut_doc *d, yyjson_mut_val *into, const char *what, struct str key,
                    struct str value, struct err *err) {
     yyjson_mut_val *have = json_mget(into, key);
-    if (!have) {
+    if (have == NULL) {
         return json_mset(d, into, key, yyjson_mut_strncpy(d, value.p ? value.p : "", value.n));
     }
     struct str other = json_mstr(have);
@@ -64,7 +64,7 @@ static bool has_equal(yyjson_mut_val *list, yyjson_mut_val *v) {
 
 /* Takes `v` over, which is of the list's document. */
 static int append_new(yyjson_mut_val *list, yyjson_mut_val *v) {
-    if (!v) {
+    if (v == NULL) {
         return ERR_NOMEM;
     }
     return has_equal(list, v) || yyjson_mut_arr_append(list, v) ? 0 : ERR_NOMEM;
@@ -79,7 +79,7 @@ static int add_flavor(struct podset_info *in, const struct podset_ask *q, struct
     yyjson_doc *doc;
     size_t i, n;
     yyjson_val *key, *v;
-    if (!o) {
+    if (o == NULL) {
         return err_set(err, ERR_NOT_FOUND, "ResourceFlavor %.*s not found", STR_ARG(name));
     }
     int r = object_tree(o, q->arena, &doc, err);
@@ -224,7 +224,7 @@ int podset_info_admitted(struct podset_info *in, const struct podset_ask *q, str
     int r = set_key(in->doc, in->labels, "labels", STR(KUEUE_PODSET_LABEL), ps->name, err);
     r = r ? r : add_queue_labels(in, q, err);
     r = r ? r : add_flavors(in, q, err);
-    r = r || !ps->topology_assignment ? r : add_topology(in, q, set, err);
+    r = r || ps->topology_assignment == NULL ? r : add_topology(in, q, set, err);
     r = r ? r : add_slice(in, q, err);
     return r ? r : add_updates(in, q, err);
 }
@@ -261,7 +261,7 @@ static int merge_map(yyjson_mut_doc *d, yyjson_mut_val *template, const char *pa
         return 0;
     }
     yyjson_mut_val *into = json_mensure(d, template, path);
-    if (!into) {
+    if (into == NULL) {
         return ERR_NOMEM;
     }
     yyjson_mut_obj_foreach(map, i, n, key, v) {
@@ -284,7 +284,7 @@ static int merge_list(yyjson_mut_doc *d, yyjson_mut_val *template, const char *n
         into = yyjson_mut_arr(d);
         r = into ? json_mset(d, spec, str_of(name), into) : ERR_NOMEM;
     }
-    if (!spec) {
+    if (spec == NULL) {
         return ERR_NOMEM;
     }
     yyjson_mut_arr_foreach(list, i, n, v) {
@@ -303,7 +303,7 @@ int podset_info_merge(const struct podset_info *in, yyjson_mut_doc *d, yyjson_mu
 }
 
 static int put_back(yyjson_mut_doc *d, yyjson_mut_val *parent, const char *name, yyjson_val *was) {
-    if (!was) {
+    if (was == NULL) {
         json_mdel(parent, str_of(name));
         return 0;
     }
@@ -330,5 +330,5 @@ int podset_info_restore(yyjson_mut_doc *d, yyjson_mut_val *template, yyjson_val 
 bool podset_info_held(yyjson_val *template, yyjson_val *was) {
     struct str key = STR(KUEUE_PODSET_LABEL);
     return json_get(json_path(template, "metadata.labels"), key) &&
-           !json_get(json_path(was, "metadata.labels"), key);
+           json_get(json_path(was, "metadata.labels"), key) == NULL;
 }

@@ -15,8 +15,8 @@
 #ifndef BERTH_CONTROL_PODSET_INFO_H
 #define BERTH_CONTROL_PODSET_INFO_H
 
-#include "control/load/queue_settings.h"
 #include "control/kit/views.h"
+#include "control/load/queue_settings.h"
 
 #define KUEUE_PODSET_LABEL "kueue.x-k8s.io/podset"
 #define KUEUE_TOPOLOGY_GATE "kueue.x-k8s.io/topology"

@@ -56,7 +56,7 @@ static enum work step(void *self, struct work_key key) {
     const struct object *o =
         mirror_get(c->base.env.mirror, c->base.kinds[WORKLOADS], key.ns, key.name);
     yyjson_doc *d;
-    if (!o || o->deleting_ns || object_tree(o, a, &d, NULL) != 0) {
+    if (o == NULL || o->deleting_ns || object_tree(o, a, &d, NULL) != 0) {
         return o && !o->deleting_ns ? WORK_RETRY : WORK_OK;
     }
     yyjson_val *spec = json_path(yyjson_doc_get_root(d), "spec");
@@ -68,7 +68,7 @@ static enum work step(void *self, struct work_key key) {
             : NULL;
     int64_t want = k ? value_of(k, a, now) : now;
     struct round *r = want != now ? controller_begin(&c->base) : NULL;
-    if (want == now || !r) {
+    if (want == now || r == NULL) {
         return want == now ? WORK_OK : WORK_RETRY;
     }
     struct workload_draft was, draft;

@@ -85,7 +85,7 @@ struct queue_resource_settings {
     size_t n_exclude_prefixes;
     const struct queue_transformation *transformations;
     size_t n_transformations;
-    bool ignore_undeclared; /* quotaCheckStrategy IgnoreUndeclared */
+    bool ignore_undeclared;                     /* quotaCheckStrategy IgnoreUndeclared */
     const struct queue_device_mapping *devices; /* none: claims of pods are not counted */
     size_t n_devices;
 };
@@ -99,8 +99,8 @@ struct queue_metrics_settings {
 struct queue_settings {
     bool manage_jobs_without_queue_name;
     const struct selector *managed_namespaces; /* NULL: every one but kube-system and our own */
-    struct str own_namespace; /* where Berth itself runs on a cluster; empty: nowhere */
-    const struct str *label_keys_to_copy;      /* integrations.labelKeysToCopy */
+    struct str own_namespace;             /* where Berth itself runs on a cluster; empty: nowhere */
+    const struct str *label_keys_to_copy; /* integrations.labelKeysToCopy */
     size_t n_label_keys_to_copy;
     const struct str *frameworks; /* integrations.frameworks: what is queued; none: all there are */
     size_t n_frameworks;
@@ -113,7 +113,8 @@ struct queue_settings {
     struct queue_gates gates;
     int64_t keep_finished_ns;    /* objectRetentionPolicies.workloads.afterFinished; -1: for ever */
     int64_t keep_deactivated_ns; /* afterDeactivatedByKueue: deletes the Job; -1: for ever */
-    bool break_alternation; /* ours: two that would evict each other for ever; see core/admit/engine.h */
+    bool
+        break_alternation; /* ours: two that would evict each other for ever; see core/admit/engine.h */
 };
 
 /* As Kueue without a file: waitForPodsReady with 30 minutes, nothing else. Never NULL, static. */

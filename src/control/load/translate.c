@@ -119,12 +119,12 @@ int translate_queue(const struct cluster_queue *q, struct arena *a, struct queue
                      is(s->admission_scope->admission_mode, "UsageBasedAdmissionFairSharing");
     if (s->flavor_fungibility != NULL) {
         const struct flavor_fungibility *f = s->flavor_fungibility;
-        in.when_can_borrow = is(f->when_can_borrow, "TryNextFlavor") ? FUNGIBILITY_NEXT
-                                                                     : FUNGIBILITY_STOP;
-        in.when_can_preempt = str_empty(f->when_can_preempt) ||
-                                      is(f->when_can_preempt, "TryNextFlavor")
-                                  ? FUNGIBILITY_NEXT
-                                  : FUNGIBILITY_STOP;
+        in.when_can_borrow =
+            is(f->when_can_borrow, "TryNextFlavor") ? FUNGIBILITY_NEXT : FUNGIBILITY_STOP;
+        in.when_can_preempt =
+            str_empty(f->when_can_preempt) || is(f->when_can_preempt, "TryNextFlavor")
+                ? FUNGIBILITY_NEXT
+                : FUNGIBILITY_STOP;
         in.borrow_costs_more = is(f->preference, "PreemptionOverBorrowing");
     }
     if (s->preemption != NULL) {
@@ -145,8 +145,9 @@ static bool op_of(struct str s, enum select_op *ret) {
     static const struct {
         const char *name;
         enum select_op op;
-    } ops[] = {{"In", SELECT_IN},           {"NotIn", SELECT_NOT_IN}, {"Exists", SELECT_EXISTS},
-               {"DoesNotExist", SELECT_ABSENT}, {"Gt", SELECT_GT},    {"Lt", SELECT_LT}};
+    } ops[] = {{"In", SELECT_IN},         {"NotIn", SELECT_NOT_IN},
+               {"Exists", SELECT_EXISTS}, {"DoesNotExist", SELECT_ABSENT},
+               {"Gt", SELECT_GT},         {"Lt", SELECT_LT}};
     for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
         if (is(s, ops[i].name)) {
             *ret = ops[i].op;
@@ -188,8 +189,8 @@ static int rules_of(yyjson_val *list, struct arena *a, struct select_rule **ret,
 
 int translate_shape(const struct pod_spec *p, struct arena *a, struct shape *ret) {
     *ret = (struct shape){.selector = p->node_selector, .tolerations = p->tolerations};
-    yyjson_val *required = json_path(
-        p->affinity, "nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution");
+    yyjson_val *required =
+        json_path(p->affinity, "nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution");
     yyjson_val *terms = json_get(required, STR("nodeSelectorTerms")), *term;
     size_t i, max;
     if (required == NULL || yyjson_is_null(required)) {
@@ -394,11 +395,14 @@ int translate_node(const struct node *n, const struct inventory *inventory, stru
         const struct quantity_pair *p = &n->status->allocatable.v[i];
         amounts[i] = (struct node_amount){p->key, translate_amount(p->key, p->value)};
     }
-    struct node_input in = {.name = n->metadata->name, .labels = n->metadata->labels,
-                            .amounts = amounts, .n_amounts = count, .inventory = inventory};
+    struct node_input in = {.name = n->metadata->name,
+                            .labels = n->metadata->labels,
+                            .amounts = amounts,
+                            .n_amounts = count,
+                            .inventory = inventory};
     for (size_t i = 0; i < in.labels.n; i++) {
-        in.managed = in.managed || (is(in.labels.v[i].key, MANAGED_LABEL) &&
-                                    is(in.labels.v[i].value, "true"));
+        in.managed = in.managed ||
+                     (is(in.labels.v[i].key, MANAGED_LABEL) && is(in.labels.v[i].value, "true"));
     }
     in.ready = n->status != NULL && conditions_true(&n->status->conditions, "Ready") &&
                !(n->spec != NULL && n->spec->unschedulable) && n->metadata->deletion_ns == 0;

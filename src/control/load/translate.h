@@ -15,7 +15,7 @@
 #include "core/admit/engine.h"
 
 #define PLACEMENT_ANNOTATION POD_PLACEMENT_ANNOTATION /* on Workloads: the seats of an admission */
-#define MANAGED_LABEL "berth.dev/managed"          /* on Nodes: "true" where Berth places pods */
+#define MANAGED_LABEL "berth.dev/managed"             /* on Nodes: "true" where Berth places pods */
 #define QUEUE_FINALIZER "kueue.x-k8s.io/resource-in-use"
 
 struct amounts {

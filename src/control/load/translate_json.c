@@ -61,9 +61,11 @@ static void seats_json(const struct seat *first, bool more, struct buf *out) {
         p.count = s->ordinal > p.index ? s->ordinal - p.index + 1 : 0;
         for (size_t i = 0; i < s->n_devices && i < POOL_POD_DEVICES_MAX; i++) {
             const struct seat_device *x = &s->devices[i];
-            devices[p.devices.n++] =
-                (struct pod_device){.gpu = x->gpu, .profile_id = x->profile_id,
-                                    .profile = x->profile, .start = x->start, .size = x->size};
+            devices[p.devices.n++] = (struct pod_device){.gpu = x->gpu,
+                                                         .profile_id = x->profile_id,
+                                                         .profile = x->profile,
+                                                         .start = x->start,
+                                                         .size = x->size};
         }
         if (more) {
             buf_ch(out, ',');
@@ -91,8 +93,11 @@ int translate_devices(const struct pod_devices *d, struct names *resources, stru
     int r = v != NULL ? 0 : ERR_NOMEM;
     for (size_t i = 0; i < d->n && r == 0; i++) {
         const struct pod_device *x = &d->v[i];
-        v[i] = (struct seat_device){.gpu = x->gpu, .profile_id = x->profile_id,
-                                    .profile = x->profile, .start = x->start, .size = x->size};
+        v[i] = (struct seat_device){.gpu = x->gpu,
+                                    .profile_id = x->profile_id,
+                                    .profile = x->profile,
+                                    .start = x->start,
+                                    .size = x->size};
         /* The pool knows a profile by its GPU; a name is enough to deal devices out to containers. */
         struct str name = STR(POOL_GPU_RESOURCE);
         if (x->profile_id >= 0) {
@@ -138,7 +143,8 @@ static int32_t *next_ordinals(struct engine *e, const struct workload_input *w, 
 
 static int restore_item(yyjson_val *item, int64_t n, const int32_t *next, struct engine *e,
                         const struct workload_input *w, struct arena *a, struct err *err) {
-    struct seat as = {.workload = w->uid, .set = json_str_at(item, "podSet"),
+    struct seat as = {.workload = w->uid,
+                      .set = json_str_at(item, "podSet"),
                       .node = json_str_at(item, "node"),
                       .ordinal = (int32_t)json_i64_at(item, "index", 0)};
     struct pod_devices d = {0};
@@ -165,8 +171,7 @@ static int restore_item(yyjson_val *item, int64_t n, const int32_t *next, struct
         r = as.amounts != NULL ? 0 : ERR_NOMEM;
         for (size_t k = 0; k < s->n_requests && r == 0; k++) {
             as.amounts[k].v = s->requests[k].v;
-            r = names_intern(engine_resources(e), s->requests[k].resource,
-                             &as.amounts[k].resource);
+            r = names_intern(engine_resources(e), s->requests[k].resource, &as.amounts[k].resource);
             as.n_amounts++;
         }
     }
@@ -209,9 +214,12 @@ static void deal(const struct seat *s, bool *dealt, struct str container, uint32
         if (!dealt[i] && x->resource == resource) {
             dealt[i] = true;
             n--;
-            d->v[d->n++] = (struct pod_device){.container = container, .gpu = x->gpu,
-                                               .profile_id = x->profile_id, .profile = x->profile,
-                                               .start = x->start, .size = x->size};
+            d->v[d->n++] = (struct pod_device){.container = container,
+                                               .gpu = x->gpu,
+                                               .profile_id = x->profile_id,
+                                               .profile = x->profile,
+                                               .start = x->start,
+                                               .size = x->size};
         }
     }
 }

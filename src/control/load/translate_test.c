@@ -215,9 +215,9 @@ static void amounts_as_text(void **state) {
         const char *resource;
         int64_t v;
         const char *text;
-    } want[] = {{"cpu", 1500, "1500m"},       {"cpu", 2000, "2"},
-                {"memory", 1 << 30, "1Gi"},   {"memory", 1500, "1500"},
-                {"nvidia.com/gpu", 8, "8"},   {"nvidia.com/gpu", 2000, "2k"},
+    } want[] = {{"cpu", 1500, "1500m"},     {"cpu", 2000, "2"},
+                {"memory", 1 << 30, "1Gi"}, {"memory", 1500, "1500"},
+                {"nvidia.com/gpu", 8, "8"}, {"nvidia.com/gpu", 2000, "2k"},
                 {"memory", 0, "0"}};
     for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
         struct buf b;

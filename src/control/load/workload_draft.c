@@ -36,7 +36,7 @@ static bool lowest_default(void *ctx, const struct object *o) {
     bool is_default = false;
     int32_t value = 0;
     best->code = class_value(o, &value, &is_default);
-    if (is_default && (!best->obj || value < best->value)) {
+    if (is_default && (best->obj == NULL || value < best->value)) {
         *best = (struct default_class){o, value, 0};
     }
     return best->code == 0;
@@ -54,7 +54,7 @@ int workload_priority_resolve(const struct mirror *m, struct str label, struct s
     int r = 0;
     if (!str_empty(name)) {
         o = k ? mirror_get(m, k, STR(""), name) : NULL;
-        if (!o) {
+        if (o == NULL) {
             *ret_missing = name;
             return ERR_NOT_FOUND;
         }
@@ -97,10 +97,10 @@ static bool closes(struct str key, struct str was, struct str now) {
 }
 
 int workload_annotations_follow(const struct str_map *now, bool first, struct arena *a,
-                           struct str_map *m) {
+                                struct str_map *m) {
     struct str_pair *v = ARENA_ARRAY(a, struct str_pair, m->n + now->n + 1);
     size_t n = 0;
-    if (!v) {
+    if (v == NULL) {
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < m->n; i++) {
@@ -113,7 +113,7 @@ int workload_annotations_follow(const struct str_map *now, bool first, struct ar
     }
     for (size_t i = 0; i < now->n; i++) {
         const struct str_pair *x = &now->v[i];
-        if (shared(x->key) && !meta_value(m, x->key).p &&
+        if (shared(x->key) && meta_value(m, x->key).p == NULL &&
             (first || !closes(x->key, (struct str){0}, x->value))) {
             v[n++] = *x;
         }
@@ -134,7 +134,7 @@ int workload_draft_init(struct workload_draft *d, struct arena *a, const struct 
     struct meta *m = ARENA_NEW(a, struct meta);
     struct workload_draft_spec *s = ARENA_NEW(a, struct workload_draft_spec);
     int32_t limit = workload_time_limit(meta_label(about, KUEUE_MAX_TIME_LABEL));
-    if (!m || !s) {
+    if (m == NULL || s == NULL) {
         return ERR_NOMEM;
     }
     s->queue_name = meta_label(about, KUEUE_QUEUE_LABEL);
@@ -149,7 +149,7 @@ int workload_draft_init(struct workload_draft *d, struct arena *a, const struct 
 
 int workload_draft_read(yyjson_val *tree, struct arena *a, struct workload_draft *ret) {
     int r = codec_decode(&schema_workload_draft, tree, a, ret, NULL);
-    return r == 0 && (!ret->metadata || !ret->spec) ? ERR_SYNTAX : r;
+    return r == 0 && (ret->metadata == NULL || ret->spec == NULL) ? ERR_SYNTAX : r;
 }
 
 int workload_draft_encode(const struct workload_draft *d, struct buf *out) {

@@ -44,7 +44,7 @@ static const struct requeue_state *requeue_of(const struct workload_change *c) {
 
 static void set_requeue(struct workload_change *c, int32_t count, int64_t at_ns) {
     struct requeue_state *r = ARENA_NEW(c->arena, struct requeue_state);
-    if (!r) {
+    if (r == NULL) {
         c->code = ERR_NOMEM;
         return;
     }
@@ -95,7 +95,7 @@ static void reset_checks(struct workload_change *c) {
     struct admission_check_state *v = ARENA_ARRAY(c->arena, struct admission_check_state, n + 1);
     bool asked = c->status.requeue_state != requeue_of(c) && c->status.requeue_state;
     int64_t at = 0;
-    if (!v) {
+    if (v == NULL) {
         c->code = ERR_NOMEM;
         return;
     }
@@ -117,7 +117,7 @@ static void reset_checks(struct workload_change *c) {
 static void close_gates(struct workload_change *c) {
     size_t n = c->status.preemption_gates.n;
     struct preemption_gate_state *v = ARENA_ARRAY(c->arena, struct preemption_gate_state, n + 1);
-    if (!v) {
+    if (v == NULL) {
         c->code = ERR_NOMEM;
         return;
     }
@@ -136,7 +136,7 @@ static void count_eviction(struct workload_change *c, struct str reason, struct 
     size_t n = was ? was->evictions.n : 0, i = 0;
     struct scheduling_stats *st = ARENA_NEW(c->arena, struct scheduling_stats);
     struct scheduling_eviction *v = ARENA_ARRAY(c->arena, struct scheduling_eviction, n + 1);
-    if (!st || !v) {
+    if (st == NULL || v == NULL) {
         c->code = ERR_NOMEM;
         return;
     }
@@ -190,7 +190,7 @@ void workload_change_unset(struct workload_change *c, const char *reason, struct
 
 void workload_change_release(struct workload_change *c) {
     const struct condition *e = conditions_find(&c->status.conditions, "Evicted");
-    if (!e || !c->wl->status) {
+    if (e == NULL || c->wl->status == NULL) {
         return;
     }
     struct str reason = e->reason, message = e->message;
@@ -222,7 +222,8 @@ int workload_change_write(const struct workload_change *c, struct buf *out) {
     if (r != 0) {
         return r;
     }
-    bool unset = !c->wl->status && value_views_same(&schema_workload_status, &c->status, &none);
+    bool unset =
+        c->wl->status == NULL && value_views_same(&schema_workload_status, &c->status, &none);
     want.status = unset ? NULL : (struct workload_status *)&c->status;
     return edit_write(c->obj, EDIT_VERSION, c->wl, &want, out);
 }

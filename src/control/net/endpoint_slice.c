@@ -76,14 +76,14 @@ static void note(struct slices *s, const struct object *o) {
     struct book_entry *e = mem_zalloc(sizeof(*e));
 
     forget(s, key);
-    if (!e) {
+    if (e == NULL) {
         return;
     }
     arena_init(&e->arena, 4 << 20);
     e->key = arena_str(&e->arena, key);
     e->ns = arena_str(&e->arena, o->ns);
     e->name = arena_str(&e->arena, o->name);
-    if (!e->key.p || !read_selector(o, e) || map_put(&s->book, e->key, e, NULL) != 0) {
+    if (e->key.p == NULL || !read_selector(o, e) || map_put(&s->book, e->key, e, NULL) != 0) {
         struct arena a = e->arena;
         arena_release(&a);
         mem_free(e);
@@ -198,8 +198,8 @@ static struct slice_group *group_of(struct slice_plan *p, yyjson_val *pod) {
                                              .app_protocol = sp->app_protocol};
         }
     }
-    if (!ports || (n && k == 0)) {
-        p->failed |= !ports;
+    if (ports == NULL || (n && k == 0)) {
+        p->failed |= ports == NULL;
         return NULL; /* none of its ports is here */
     }
     for (size_t g = 0; g < p->n_groups; g++) {
@@ -238,7 +238,7 @@ static void fill(struct slice_plan *p, const struct object *o, yyjson_val *pod,
     struct slice_conditions *c = arena_zalloc(a, sizeof(*c));
     struct object_reference *ref = arena_zalloc(a, sizeof(*ref));
 
-    if (!ip || !c || !ref) {
+    if (ip == NULL || c == NULL || ref == NULL) {
         p->failed = true;
         return;
     }
@@ -276,13 +276,13 @@ static bool add_pod(void *ctx, const struct object *o) {
         return true;
     }
     struct slice_group *g = group_of(p, pod);
-    if (!g) {
+    if (g == NULL) {
         return !p->failed;
     }
     if (g->n == g->cap) {
         size_t cap = g->cap ? g->cap * 2 : 16;
         struct slice_endpoint *v = ARENA_ARRAY(a, struct slice_endpoint, cap);
-        if (!v) {
+        if (v == NULL) {
             p->failed = true;
             return false;
         }
@@ -305,7 +305,7 @@ static void describe(struct slice_plan *p, const struct object *service, struct 
     struct owner_reference *owner = arena_zalloc(a, sizeof(*owner));
     bool headless = str_is(p->service->spec->cluster_ip, "None");
 
-    if (!labels || !owner) {
+    if (labels == NULL || owner == NULL) {
         p->failed = true;
         return;
     }
@@ -420,13 +420,13 @@ static enum work step(void *self, struct work_key key) {
     yyjson_doc *d;
     char room[2 * LIMIT_NAME + 2];
 
-    if (!o || o->deleting_ns) {
+    if (o == NULL || o->deleting_ns) {
         return WORK_OK;
     }
     struct book_entry *e = map_get(&s->book, key_of(o, room));
     if (object_tree(o, &s->c.arena, &d, NULL) != 0 ||
         codec_decode(&schema_service, yyjson_doc_get_root(d), &s->c.arena, &service, NULL) ||
-        !service.spec) {
+        service.spec == NULL) {
         return WORK_RETRY;
     }
     struct slice_plan p = {.s = s, .service = &service, .ns = o->ns, .name = o->name};

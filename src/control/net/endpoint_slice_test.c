@@ -39,7 +39,7 @@ static void pod(const char *name, const char *ip, int port, const char *ready) {
              "\"%s\",\"subdomain\":\"web\",\"containers\":[{\"name\":\"c\",\"ports\":[{\"name\":"
              "\"http\",\"containerPort\":%d}]}]}}",
              name, name, port);
-    if (!fake_world_get(&w, "Pod", "default", name)) {
+    if (fake_world_get(&w, "Pod", "default", name) == NULL) {
         fake_world_put(&w, json);
     }
     snprintf(json, sizeof(json),

@@ -249,8 +249,7 @@ static struct meta head(const char *ns, struct str name) {
 }
 
 static struct resource_quota quota(struct str resource, int64_t v) {
-    return (struct resource_quota){.name = resource,
-                                   .nominal_quota = amount_quantity(resource, v)};
+    return (struct resource_quota){.name = resource, .nominal_quota = amount_quantity(resource, v)};
 }
 
 static bool quota_there(const struct flavor_quotas *f, struct str resource) {
@@ -389,8 +388,7 @@ static bool missing(struct defaults_controller *c, int kind, const char *ns, str
     return mirror_get(c->base.env.mirror, c->base.kinds[kind], str_of(ns), name) == NULL;
 }
 
-static enum work create(struct defaults_controller *c, int kind, const char *ns,
-                        const void *view) {
+static enum work create(struct defaults_controller *c, int kind, const char *ns, const void *view) {
     struct buf b;
     buf_init(&b, LIMIT_OBJECT_BYTES);
     codec_encode_object(c->base.kinds[kind], view, &b);
@@ -570,8 +568,8 @@ static enum work tell(struct defaults_controller *c, struct machine *m, const st
                  "clusterqueue default: GPUs that came later are not covered (%.*s); "
                  "see docs/hardware.md",
                  STR_ARG(flavors));
-        recorder_event(c->base.recorder, o, EVENT_WARNING, "GpusNotCovered", say,
-                       STR_ARG(flavors), (long long)o->generation);
+        recorder_event(c->base.recorder, o, EVENT_WARNING, "GpusNotCovered", say, STR_ARG(flavors),
+                       (long long)o->generation);
     }
     buf_release(&b);
     return settle(c, m, told);

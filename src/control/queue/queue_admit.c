@@ -40,7 +40,8 @@ int queue_input(struct queue_controller *c, const struct workload *w, struct str
     if (r == 0) {
         protect(s, w, clock_wall(c->env->clock), ret);
         for (size_t i = 0; queue_slice_elastic(c, w) && i < ret->n_sets; i++) {
-            ((struct set_input *)ret->sets)[i].min_count = 0; /* it grows by slices, never in part */
+            ((struct set_input *)ret->sets)[i].min_count =
+                0; /* it grows by slices, never in part */
         }
         ret->replaces = queue_slice_prior(c, w);
     }

@@ -21,10 +21,10 @@ enum {
 struct claims {
     struct queue_controller *c;
     struct str ns;
-    struct pod_spec *to;  /* NULL: nothing is added */
+    struct pod_spec *to;       /* NULL: nothing is added */
     struct quantity_pair *own; /* its amounts, once they are a copy */
     size_t bytes;              /* of templates, that may be read */
-    size_t set, at, left; /* the pod set and claim under way; requests that may be looked at */
+    size_t set, at, left;      /* the pod set and claim under way; requests that may be looked at */
     struct str set_name, template; /* of those */
     struct str why;                /* why not, when it is not empty */
     int code;

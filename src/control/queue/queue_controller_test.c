@@ -1,8 +1,8 @@
 /* Tests of the queue controller's feeds: which changes are news to the engine, and what is kept of what has gone. */
 #include "base/test.h"
 
-#include "control/test/fake_world.h"
 #include "control/queue/queue_private.h"
+#include "control/test/fake_world.h"
 #include "core/admit/engine_private.h"
 
 struct scene {

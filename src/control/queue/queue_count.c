@@ -8,8 +8,8 @@
 
 #include "core/admit/engine_list.h"
 
-static const int64_t LEAD_NS = 10 * NS_PER_MS;      /* what happens together is written together */
-static const int64_t GAP_NS = 100 * NS_PER_MS;      /* between two writes of an object ... */
+static const int64_t LEAD_NS = 10 * NS_PER_MS;       /* what happens together is written together */
+static const int64_t GAP_NS = 100 * NS_PER_MS;       /* between two writes of an object ... */
 static const int64_t GAP_BACKLOG_NS = 1 * NS_PER_MS; /* ... and this for each object that waits */
 static const int64_t GAP_MAX_NS = 2 * NS_PER_SEC;
 

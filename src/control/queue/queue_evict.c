@@ -16,8 +16,8 @@
  * Coming again: Requeued False becomes True once its reason has passed, whatever else keeps it out by then.
  */
 #include "control/kit/backoff.h"
-#include "control/queue/queue_private.h"
 #include "control/load/workload_status.h"
+#include "control/queue/queue_private.h"
 #include "wire/text/time.h"
 
 /* One look at a Workload that holds quota. */
@@ -324,8 +324,7 @@ bool queue_gates(struct queue_controller *c, const struct object *o, const struc
     for (size_t i = 0; v != NULL && i < want; i++) {
         struct str name = w->spec->preemption_gates.v[i].name;
         const struct preemption_gate_state *g = gate_of(w, name);
-        v[i] = g != NULL ? *g
-                         : (struct preemption_gate_state){.last_transition_ns = ch.now_ns};
+        v[i] = g != NULL ? *g : (struct preemption_gate_state){.last_transition_ns = ch.now_ns};
         v[i].name = name;
         v[i].position = str_is(v[i].position, "Open") ? STR("Open") : STR("Closed");
     }

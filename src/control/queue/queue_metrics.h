@@ -44,10 +44,10 @@ struct metric_owner {
     struct metric_cause *causes;
     size_t n_causes, cap_causes;
     int64_t finished;
-    bool clean;         /* its gauges are as they should be */
+    bool clean;                      /* its gauges are as they should be */
     const struct prom_series *place; /* of gauges: where it stands in its tree; NULL: not told */
-    uint64_t skips_run; /* in which run ... */
-    int64_t skips;      /* so many were skipped */
+    uint64_t skips_run;              /* in which run ... */
+    int64_t skips;                   /* so many were skipped */
 };
 
 /* What was seen of a Workload. */

@@ -2,9 +2,9 @@
 #include "base/test.h"
 
 #include "base/mem.h"
-#include "control/test/fake_world.h"
-#include "control/queue/queue_controller.h"
 #include "control/load/queue_settings.h"
+#include "control/queue/queue_controller.h"
+#include "control/test/fake_world.h"
 #include "wire/prometheus.h"
 #include "wire/text/time.h"
 

@@ -2,8 +2,8 @@
  * meanwhile says nothing; with room all is said. */
 #include "base/test.h"
 
-#include "control/test/fake_world.h"
 #include "control/queue/queue_private.h"
+#include "control/test/fake_world.h"
 
 static bool roomy;
 

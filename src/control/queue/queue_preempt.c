@@ -4,8 +4,8 @@
  * The victim is Evicted and Preempted in one write, and keeps its quota until nothing of it runs; meanwhile the engine
  * counts it as going. A write that can never succeed is told to the engine, which then looks for another way.
  */
-#include "control/queue/queue_private.h"
 #include "control/load/workload_status.h"
+#include "control/queue/queue_private.h"
 
 static const struct {
     const char *reason, *human;

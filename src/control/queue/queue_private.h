@@ -6,13 +6,13 @@
 
 #include "api/selector.h"
 #include "base/limits.h"
-#include "control/queue/queue_controller.h"
-#include "control/queue/queue_metrics.h"
-#include "control/load/queue_settings.h"
-#include "control/queue/queue_tally.h"
 #include "control/kit/edit.h"
 #include "control/kit/recorder.h"
 #include "control/kit/round.h"
+#include "control/load/queue_settings.h"
+#include "control/queue/queue_controller.h"
+#include "control/queue/queue_metrics.h"
+#include "control/queue/queue_tally.h"
 
 #define QUEUE_WHO "berth-queue-controller"
 
@@ -43,7 +43,7 @@ struct local_state {
     struct str key; /* "ns/name", in the record's memory */
     struct str ns, name;
     bool exists, stopped, drains;
-    char *cluster; /* ClusterQueue's name, or NULL */
+    char *cluster;            /* ClusterQueue's name, or NULL */
     struct cluster_state *of; /* its record */
     struct local_state *of_next, *of_prev;
     struct queue_work *works;
@@ -120,15 +120,16 @@ struct queue_work {
     struct tally_share share;
     struct cluster_state *cluster; /* where it is counted */
     struct work_seen seen;
-    bool written;                  /* the mirror showed its admission */
-    int64_t asked;                 /* generation of the Workload that the engine was given */
-    uint64_t edits;                /* queue_controller.edits when its admission was decided */
+    bool written;   /* the mirror showed its admission */
+    int64_t asked;  /* generation of the Workload that the engine was given */
+    uint64_t edits; /* queue_controller.edits when its admission was decided */
     struct queue_say *says;
     struct queue_victim *victim;
     int32_t *
         counts; /* pods of each set of an admission under way, where they are fewer than asked for */
     size_t n_counts;
-    uint32_t plan, plan_kept; /* pods were given other places: the newest, and the one that is written */
+    uint32_t plan,
+        plan_kept;      /* pods were given other places: the newest, and the one that is written */
     int64_t unwritable; /* generation of which a placement was too long to be written; 0: none */
     size_t unwritable_bytes, unwritable_room; /* how long, and what there was room for */
     bool elastic;     /* one of an elastic Job: it may shrink, and be replaced (queue_slices.c) */
@@ -162,26 +163,26 @@ struct queue_controller {
     struct timer *sampler; /* of what LocalQueues use */
     bool sampling;
     struct resource_weight *weights; /* the settings', as the engine has them */
-    struct workqueue *works; /* Workloads: ns, name */
+    struct workqueue *works;         /* Workloads: ns, name */
     struct workqueue
         *states; /* ("/queue", ClusterQueue), ("/flavor", ResourceFlavor), (ns, LocalQueue) */
-    struct workqueue *pods; /* Pods: ns, name */
-    struct timer *timer;    /* the engine's next run */
+    struct workqueue *pods;   /* Pods: ns, name */
+    struct timer *timer;      /* the engine's next run */
     struct clock_watch watch; /* the wall clock was set: what the engine waits for is asked anew */
-    struct timer *wake;     /* and when a protection ends */
+    struct timer *wake;       /* and when a protection ends */
     bool timer_on;
-    bool activity_due;   /* before the next run: which ClusterQueues are active? */
-    uint64_t edits;      /* of flavors, cohorts and ClusterQueues */
-    int64_t settle_ns;   /* and not sooner than this (monotonic) */
+    bool activity_due;          /* before the next run: which ClusterQueues are active? */
+    uint64_t edits;             /* of flavors, cohorts and ClusterQueues */
+    int64_t settle_ns;          /* and not sooner than this (monotonic) */
     struct cluster_state *gone; /* records that may be forgotten by then */
-    struct map by_uid;   /* uid -> queue_work */
+    struct map by_uid;          /* uid -> queue_work */
     struct queue_work *classed; /* those with pods of a RuntimeClass */
-    struct map locals;   /* "ns/name" -> local_state */
-    struct map clusters; /* name -> cluster_state */
-    struct map topologies; /* of flavors (queue_topology.c) */
-    struct map waiting;  /* pods without a place: "ns/name" -> mem_cstr of it */
-    uint64_t pods_seen;  /* pool generation when waiting pods were last tried */
-    struct arena arena;  /* of the work under way */
+    struct map locals;          /* "ns/name" -> local_state */
+    struct map clusters;        /* name -> cluster_state */
+    struct map topologies;      /* of flavors (queue_topology.c) */
+    struct map waiting;         /* pods without a place: "ns/name" -> mem_cstr of it */
+    uint64_t pods_seen;         /* pool generation when waiting pods were last tried */
+    struct arena arena;         /* of the work under way */
     struct queue_news news;
 };
 
@@ -346,7 +347,7 @@ size_t queue_checks_list(struct queue_controller *c, const struct workload *w, c
 
 /* queue_fair.c: fair sharing and admission fair sharing; nothing where they are not configured */
 int queue_fair_init(struct queue_controller *c, struct engine_options *o); /* ERR_NOMEM */
-void queue_fair_release(struct queue_controller *c); /* after the engine */
+void queue_fair_release(struct queue_controller *c);                       /* after the engine */
 /* What a status says of them, in the arena; NULL: nothing, or no memory. */
 struct fair_sharing_status *queue_share_status(struct queue_controller *c, bool queue,
                                                struct str name);

@@ -136,13 +136,13 @@ bool queue_cluster_sound(struct queue_controller *c, const struct cluster_state 
 }
 
 static struct condition_want cluster_active(struct queue_controller *c, const struct object *o,
-                                              const struct cluster_state *s) {
+                                            const struct cluster_state *s) {
     struct condition_want ch = {"Active", "True", "Ready", STR("Can admit new workloads")};
     struct buf parts, missing;
     if (o->deleting_ns != 0) {
         return (struct condition_want){"Active", "False", "Terminating",
-                                         STR("Can't admit new workloads; clusterQueue is "
-                                             "terminating")};
+                                       STR("Can't admit new workloads; clusterQueue is "
+                                           "terminating")};
     }
     if (queue_cluster_sound(c, s)) {
         return ch;
@@ -251,12 +251,10 @@ static enum work cohort_work(struct queue_controller *c, struct str key, struct 
 
 /* ---- LocalQueue ---- */
 
-static struct condition_want local_active(struct queue_controller *c,
-                                            const struct local_state *l) {
+static struct condition_want local_active(struct queue_controller *c, const struct local_state *l) {
     struct str cant = STR("Can't submit new workloads to clusterQueue");
     if (l->stopped) {
-        return (struct condition_want){"Active", "False", "Stopped",
-                                         STR("LocalQueue is stopped")};
+        return (struct condition_want){"Active", "False", "Stopped", STR("LocalQueue is stopped")};
     }
     const struct cluster_state *s =
         l->cluster != NULL ? map_get(&c->clusters, str_of(l->cluster)) : NULL;
@@ -267,7 +265,7 @@ static struct condition_want local_active(struct queue_controller *c,
         return (struct condition_want){"Active", "False", "ClusterQueueIsInactive", cant};
     }
     return (struct condition_want){"Active", "True", "Ready",
-                                     STR("Can submit new workloads to localQueue")};
+                                   STR("Can submit new workloads to localQueue")};
 }
 
 static enum work local_work(struct queue_controller *c, struct str ns, struct str name) {

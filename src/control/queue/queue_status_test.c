@@ -2,9 +2,9 @@
 #include "base/test.h"
 
 #include "base/limits.h"
-#include "control/test/fake_world.h"
-#include "control/queue/queue_controller.h"
 #include "control/load/queue_settings.h"
+#include "control/queue/queue_controller.h"
+#include "control/test/fake_world.h"
 
 #define V2 "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\","
 

@@ -21,9 +21,10 @@ struct tally_cell {
 };
 
 struct tally {
-    int64_t pending, reserving, admitted; /* reserving: all that hold quota, the admitted ones too */
-    int64_t told;                         /* of the pending: those that were looked at and wait on */
-    struct tally_cell *v;                 /* sorted; cells of zero stay until the tally goes */
+    int64_t pending, reserving,
+        admitted;         /* reserving: all that hold quota, the admitted ones too */
+    int64_t told;         /* of the pending: those that were looked at and wait on */
+    struct tally_cell *v; /* sorted; cells of zero stay until the tally goes */
     size_t n, cap;
 };
 

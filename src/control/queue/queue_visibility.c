@@ -48,8 +48,8 @@ struct virtual_call {
     struct buf out;
     size_t offset, limit;
     struct visibility_line *lines; /* at most `limit` */
-    size_t n, next;     /* lines; the next to be written */
-    struct virtual_call *after; /* of queue_visibility.calls */
+    size_t n, next;                /* lines; the next to be written */
+    struct virtual_call *after;    /* of queue_visibility.calls */
 };
 
 /* ---- one ---- */

@@ -1,8 +1,8 @@
 /* Tests of the visibility API: order, windows, who is kept out, and what is not there. */
 #include "base/test.h"
 
-#include "control/test/fake_world.h"
 #include "control/queue/queue_controller.h"
+#include "control/test/fake_world.h"
 #include "port/virtual.h"
 
 #define V2 "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\","

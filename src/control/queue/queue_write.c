@@ -9,8 +9,7 @@ enum work queue_send(struct queue_controller *c, struct workqueue *of, struct st
                      const struct object *o, const char *sub, int code, struct buf *body,
                      round_hook *hook) {
     enum work w = code == ERR_NOT_FOUND ? WORK_OK : WORK_RETRY;
-    struct round *r =
-        code == 0 ? round_new(of, c->env->writer, QUEUE_WHO, ns, o->name) : NULL;
+    struct round *r = code == 0 ? round_new(of, c->env->writer, QUEUE_WHO, ns, o->name) : NULL;
     if (r != NULL) {
         if (hook != NULL) {
             round_on_done(r, hook, c);

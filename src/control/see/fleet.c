@@ -22,7 +22,7 @@ void fleet_viewer_release(struct fleet_viewer *v) {
 bool fleet_may(struct fleet_viewer *v, struct str ns) {
     static const char yes[] = "y", no[] = "n";
     const char *known = v->all ? yes : map_get(&v->known, ns);
-    if (!known && ns.n) {
+    if (known == NULL && ns.n) {
         known = v->q->may(v->q, "list", v->group, v->resource, ns, (struct str){0}) ? yes : no;
         struct str key = arena_str(v->arena, ns);
         if (key.n) {
@@ -154,7 +154,7 @@ static int set_cards(struct fleet_page *p, struct str node, struct fleet_view *t
     const struct fleet_node **v =
         ARENA_ARRAY(p->a, const struct fleet_node *, map_count(&f->nodes) + 1);
     size_t n = 0, at = 0, cards = 0;
-    if (!v) {
+    if (v == NULL) {
         return ERR_NOMEM;
     }
     for (const struct map_entry *e; (e = map_next(&f->nodes, &at));) {
@@ -239,7 +239,7 @@ static void cancel(struct virtual_source *s, struct virtual_call *c) {
 
 struct fleet *fleet_new(struct queue_controller *c) {
     struct fleet *f = mem_zalloc(sizeof *f);
-    if (!f) {
+    if (f == NULL) {
         return NULL;
     }
     f->c = c;
@@ -266,7 +266,7 @@ struct fleet *fleet_new(struct queue_controller *c) {
 }
 
 void fleet_free(struct fleet *f) {
-    if (!f) {
+    if (f == NULL) {
         return;
     }
     if (f->c->env->virtuals) {

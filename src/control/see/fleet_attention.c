@@ -107,7 +107,7 @@ static struct str inactive(struct fleet *f, struct str queue, struct arena *a) {
     const struct object *o =
         mirror_get(f->c->env->mirror, f->c->kinds[QK_CLUSTER_QUEUE], (struct str){0}, queue);
     yyjson_doc *doc;
-    if (!o || object_tree(o, a, &doc, NULL) != 0) {
+    if (o == NULL || object_tree(o, a, &doc, NULL) != 0) {
         return (struct str){0};
     }
     yyjson_val *list = json_path(yyjson_doc_get_root(doc), "status.conditions"), *c;

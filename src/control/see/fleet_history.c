@@ -19,7 +19,7 @@ static void series_free(struct fleet_series *s) {
 
 static struct fleet_series *series_new(struct str flavor, struct str product) {
     struct fleet_series *s = mem_zalloc(sizeof *s + flavor.n + product.n);
-    if (!s || !(s->v = mem_alloc(FLEET_SAMPLES * sizeof *s->v))) {
+    if (s == NULL || (s->v = mem_alloc(FLEET_SAMPLES * sizeof *s->v)) == NULL) {
         mem_free(s);
         return NULL;
     }
@@ -66,7 +66,7 @@ void fleet_history_sample(struct fleet *f) {
     for (size_t i = 0; ok && i < sums.n; i++) {
         const struct fleet_type *t = &sums.v[i];
         struct fleet_series *s = series_of(f, t);
-        if (!s) {
+        if (s == NULL) {
             continue;
         }
         s->v[s->next] = (struct fleet_sample){
@@ -144,7 +144,7 @@ int fleet_history_ask(struct virtual_source *source, const struct virtual_ask *q
                        "invalid value for query parameter \"from\": expected "
                        "a time, as 2026-11-23T09:00:00Z");
     }
-    if (q->name.n && !s) {
+    if (q->name.n && s == NULL) {
         return ERR_NOT_FOUND;
     }
     arena_init(&a, ANSWER_MAX);
@@ -169,11 +169,11 @@ int fleet_history_ask(struct virtual_source *source, const struct virtual_ask *q
 
 int fleet_history_init(struct fleet *f) {
     struct clock *clock = f->c->env->clock;
-    if (!f->c->env->virtuals) {
+    if (f->c->env->virtuals == NULL) {
         return 0; /* nobody could ask */
     }
     f->minute = clock->timer_new(clock, on_minute, f);
-    if (!f->minute) {
+    if (f->minute == NULL) {
         return ERR_NOMEM;
     }
     clock->timer_start(f->minute, 5 * NS_PER_SEC); /* once nodes have told what they have */

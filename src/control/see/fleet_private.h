@@ -6,8 +6,8 @@
 #include "control/queue/queue_private.h"
 
 #include "api/inventory.h"
-#include "control/see/fleet.h"
 #include "control/load/gpu_inventory.h"
+#include "control/see/fleet.h"
 
 enum {
     FLEET_AMOUNTS_MAX = 32,  /* GPU resources of a node that has no inventory */

@@ -165,7 +165,7 @@ static struct str flavor_of(const struct flavors *l, const struct fleet_node *n,
     const struct fleet_flavor *best = NULL;
     for (const struct fleet_flavor *v = l->first; v; v = v->next) {
         bool more =
-            !best || v->n > best->n || (v->n == best->n && str_cmp(v->name, best->name) < 0);
+            best == NULL || v->n > best->n || (v->n == best->n && str_cmp(v->name, best->name) < 0);
         best = more && leads_to(v, node) ? v : best;
     }
     return best ? best->name
@@ -215,7 +215,7 @@ static void read_places(struct fleet_booking *b, yyjson_val *tree) {
     yyjson_val *plan = json_path(tree, "status.plan"), *lines = json_path(tree, "spec.lines"), *p;
     size_t i, n;
     b->places = ARENA_ARRAY(&b->arena, struct fleet_place, yyjson_arr_size(plan));
-    if (!b->places) {
+    if (b->places == NULL) {
         return;
     }
     yyjson_arr_foreach(plan, i, n, p) {
@@ -244,7 +244,7 @@ static void read_places(struct fleet_booking *b, yyjson_val *tree) {
 static struct fleet_booking *booking_read(const struct object *o, yyjson_val *tree,
                                           enum fleet_phase phase) {
     struct fleet_booking *b = mem_zalloc(sizeof *b);
-    if (!b) {
+    if (b == NULL) {
         return NULL;
     }
     arena_init(&b->arena, BOOKING_MAX);
@@ -306,15 +306,15 @@ int fleet_records_init(struct fleet *f) {
     f->kinds[FLEET_RESERVATIONS] = kind_by_name(STR("berth.dev"), STR("Reservation"));
     f->flavors = kind_by_name(STR("kueue.x-k8s.io"), STR("ResourceFlavor"));
     f->feeds[FLEET_NODES] = mirror_feed(m, f->kinds[FLEET_NODES], on_node, f);
-    if (!f->feeds[FLEET_NODES]) {
+    if (f->feeds[FLEET_NODES] == NULL) {
         return ERR_NOMEM;
     }
     mirror_scan(m, f->kinds[FLEET_NODES], (struct str){0}, scan_node, f);
-    if (!f->kinds[FLEET_RESERVATIONS]) {
+    if (f->kinds[FLEET_RESERVATIONS] == NULL) {
         return 0;
     }
     f->feeds[FLEET_RESERVATIONS] = mirror_feed(m, f->kinds[FLEET_RESERVATIONS], on_reservation, f);
-    if (!f->feeds[FLEET_RESERVATIONS]) {
+    if (f->feeds[FLEET_RESERVATIONS] == NULL) {
         return ERR_NOMEM;
     }
     mirror_scan(m, f->kinds[FLEET_RESERVATIONS], (struct str){0}, scan_reservation, f);

@@ -24,7 +24,7 @@ static struct fleet_type *type_of(struct fleet_sums *s, struct str flavor, struc
         return NULL;
     }
     struct fleet_count *counts = ARENA_ARRAY(s->arena, struct fleet_count, FLEET_COUNTS_MAX);
-    if (!counts) {
+    if (counts == NULL) {
         return NULL;
     }
     memmove(&s->v[i + 1], &s->v[i], (s->n - i) * sizeof *s->v);
@@ -162,7 +162,7 @@ static void add_profiles(struct fleet_type *t, const struct fleet_sum_look *k) {
     for (size_t i = 0; cut && i < g->n_profiles; i++) {
         struct fleet_count *c = count_of(t, g->profiles[i].resource);
         int64_t most = mig_most(&k->board, i);
-        if (!c) {
+        if (c == NULL) {
             return;
         }
         c->total += most;
@@ -208,7 +208,7 @@ static void add_card(struct fleet_sums *s, struct fleet_type *t, const struct fl
     t->total += 1;
     t->used += used;
     t->reserved += kept < 1 - used ? kept : 1 - used;
-    if (!whole || !as_whole) {
+    if (whole == NULL || !as_whole) {
         return;
     }
     whole->total++;
@@ -259,7 +259,7 @@ static void add_bare(void *ctx, const struct gpu_sum *g) {
         n ? type_of(b->s, arena_str(b->s->arena, n->flavor), arena_str(b->s->arena, g->product))
           : NULL;
     struct fleet_count *c = t ? count_of(t, arena_str(b->s->arena, g->resource)) : NULL;
-    if (!c) {
+    if (c == NULL) {
         return;
     }
     double share = share_of(g->resource, n->memory_mib);
@@ -289,7 +289,7 @@ static void add_amounts(struct fleet_sums *s, const struct fleet_node *n) {
     for (size_t i = 0; t && i < n->n_amounts; i++) {
         const struct fleet_amount *a = &n->amounts[i];
         struct fleet_count *c = count_of(t, a->resource);
-        if (!c) {
+        if (c == NULL) {
             return;
         }
         int64_t good = a->allocatable < a->capacity ? a->allocatable : a->capacity;
@@ -363,7 +363,7 @@ static void keep_numbers(struct fleet *f, struct fleet_sums *s, const struct fle
             q && fl != NAME_ABSENT && re != NAME_ABSENT ? tally_reserved(&q->tally, fl, re) : 0;
         struct fleet_type *t = p->gpu.n ? NULL : type_of(s, p->flavor, (struct str){0});
         struct fleet_count *c = t ? count_of(t, p->resource) : NULL;
-        if (!c) {
+        if (c == NULL) {
             continue;
         }
         for (size_t k = 0; k < i; k++) { /* entries of the same resource share what is used */
@@ -467,7 +467,7 @@ int fleet_sum(struct fleet *f, struct arena *a, struct fleet_sums *ret) {
     ret->v = ARENA_ARRAY(a, struct fleet_type, FLEET_TYPES_MAX + 1);
     int r = fleet_nodes_refresh(f, a);
     r = r == 0 ? place_bookings(f, ret) : r;
-    if (r != 0 || !ret->v) {
+    if (r != 0 || ret->v == NULL) {
         return ERR_NOMEM;
     }
     add_unknown(f, ret);

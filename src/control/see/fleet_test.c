@@ -3,10 +3,10 @@
 
 #include "api/h200_fixture.h"
 #include "base/mem.h"
-#include "control/test/fake_world.h"
 #include "control/load/gpu_inventory.h"
 #include "control/queue/queue_controller.h"
 #include "control/see/see.h"
+#include "control/test/fake_world.h"
 #include "wire/prometheus.h"
 
 #define V2 "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\","
@@ -142,7 +142,7 @@ static bool may(const struct virtual_ask *q, const char *verb, const char *group
     (void)group;
     (void)resource;
     (void)name;
-    return !s->sees || str_is(ns, s->sees);
+    return s->sees == NULL || str_is(ns, s->sees);
 }
 
 static void done(void *ctx, int code, struct str json, const struct err *err) {
@@ -319,7 +319,7 @@ static void holders_are_for_those_who_may(void **state) {
 static void booked_places_are_kept(void **state) {
     struct scene s;
     (void)state;
-    if (!kind_by_name(STR("berth.dev"), STR("Reservation"))) {
+    if (kind_by_name(STR("berth.dev"), STR("Reservation")) == NULL) {
         skip();
     }
     start(&s);

@@ -280,14 +280,14 @@ static void set_bars(const struct page *p, struct explanation_status *to) {
         if (b->remedy) {
             remedy_text(p->in->engine, p->in, p->i, b, &text);
         }
-        to->borrowing.v[to->borrowing.n++] = (struct explained_borrowing){
-            .resource = resource_of(p, b->resource),
-            .flavor = flavor_of(p, b->flavor),
-            .requested = amount_of(p, b->resource, b->need),
-            .nominal_quota = amount_of(p, b->resource, b->nominal),
-            .used = amount_of(p, b->resource, b->used),
-            .missing = amount_of(p, b->resource, b->missing),
-            .remedy = said(p, &text)};
+        to->borrowing.v[to->borrowing.n++] =
+            (struct explained_borrowing){.resource = resource_of(p, b->resource),
+                                         .flavor = flavor_of(p, b->flavor),
+                                         .requested = amount_of(p, b->resource, b->need),
+                                         .nominal_quota = amount_of(p, b->resource, b->nominal),
+                                         .used = amount_of(p, b->resource, b->used),
+                                         .missing = amount_of(p, b->resource, b->missing),
+                                         .remedy = said(p, &text)};
     }
     buf_release(&text);
 }
@@ -443,14 +443,14 @@ static void set_estimate(const struct page *p, struct explained_estimate *to) {
     bool is_known = says == OUTLOOK_TIME || says == OUTLOOK_RANGE;
     struct buf text;
     buf_init(&text, 1024);
-    *to = (struct explained_estimate){
-        .basis = str_of(says != OUTLOOK_NEVER ? basis_text(p->in->runs[p->i].after)
-                        : !never_starts(p)    ? "unknown"
-                                              : "none needed"),
-        .start_ns = says == OUTLOOK_TIME ? known_time(o->mid) : 0,
-        .earliest_ns = is_known ? known_time(o->early) : 0,
-        .latest_ns = is_known ? known_time(o->late) : 0,
-        .not_before_ns = is_known ? 0 : known_time(bound_of(p))};
+    *to = (struct explained_estimate){.basis = str_of(says != OUTLOOK_NEVER
+                                                          ? basis_text(p->in->runs[p->i].after)
+                                                      : !never_starts(p) ? "unknown"
+                                                                         : "none needed"),
+                                      .start_ns = says == OUTLOOK_TIME ? known_time(o->mid) : 0,
+                                      .earliest_ns = is_known ? known_time(o->early) : 0,
+                                      .latest_ns = is_known ? known_time(o->late) : 0,
+                                      .not_before_ns = is_known ? 0 : known_time(bound_of(p))};
     estimate_text(p, &text);
     to->text = said(p, &text);
     estimate_note(p, &text);

@@ -306,7 +306,7 @@ static void written_explain(const struct explain_item *it, yyjson_val *w, int64_
                                    .computed_ns = now};
     struct buf line;
     buf_init(&line, LIMIT_CONDITION_MESSAGE);
-    if (reserved && !admitted && !finished && !leaves && why.n == 0) {
+    if (reserved && admitted == NULL && finished == NULL && leaves == NULL && why.n == 0) {
         checks_text(w, &line);
     }
     if (far) {
@@ -323,7 +323,7 @@ static void written_explain(const struct explain_item *it, yyjson_val *w, int64_
     if (leaves && it->awaits.n > 0) {
         buf_f(&line, "; awaits the end of %.*s", STR_ARG(it->awaits));
     }
-    if (again.n > 0 && !finished && !admitted) {
+    if (again.n > 0 && finished == NULL && admitted == NULL) {
         buf_f(&line, "; it is queued again at %.*s", STR_ARG(again));
     }
     buf_ch(&line, '\n');

@@ -19,6 +19,7 @@ struct queue_explain;
 
 /* The controller's engine and records are read; NULL: out of memory. It registers itself when env has a registry. */
 struct queue_explain *queue_explain_new(struct queue_controller *c);
-void queue_explain_free(struct queue_explain *x); /* NULL is a no-op; questions under way end with ERR_UNAVAILABLE */
+void queue_explain_free(
+    struct queue_explain *x); /* NULL is a no-op; questions under way end with ERR_UNAVAILABLE */
 
 #endif

@@ -593,8 +593,8 @@ static void add_suggestions(struct virtual_call *k, struct preview_status *to) {
     const struct preview_remedies *s = &k->preview->remedies;
     to->suggestions.v = ARENA_ARRAY(&k->arena, struct preview_suggestion, s->n + 1);
     for (size_t i = 0; to->suggestions.v != NULL && i < s->n; i++) {
-        to->suggestions.v[to->suggestions.n++] = (struct preview_suggestion){
-            s->v[i].queue, s->v[i].field, s->v[i].quota, s->v[i].text};
+        to->suggestions.v[to->suggestions.n++] =
+            (struct preview_suggestion){s->v[i].queue, s->v[i].field, s->v[i].quota, s->v[i].text};
     }
 }
 

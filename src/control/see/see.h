@@ -11,6 +11,7 @@ struct queue_controller;
 
 /* Reads the controller's engine and records, and is outlived by it. NULL: out of memory. */
 struct see *see_new(struct queue_controller *q, struct err *err);
-void see_free(struct see *s); /* NULL is a no-op; questions under way are answered with ERR_UNAVAILABLE */
+void see_free(
+    struct see *s); /* NULL is a no-op; questions under way are answered with ERR_UNAVAILABLE */
 
 #endif

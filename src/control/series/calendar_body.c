@@ -81,11 +81,11 @@ static int read_item(struct feed_ask *q, const struct feed_booking *b, struct fe
     bool own = str_is(scope, "own"), named = own || str_is(scope, "project");
     struct reservation *r = ARENA_NEW(q->a, struct reservation);
     yyjson_doc *d;
-    if (!r || object_tree(b->obj, q->a, &d, NULL) != 0) {
+    if (r == NULL || object_tree(b->obj, q->a, &d, NULL) != 0) {
         return ERR_NOMEM;
     }
-    if (codec_decode(&schema_reservation, yyjson_doc_get_root(d), q->a, r, NULL) != 0 || !r->spec ||
-        (own && !is_really_mine(q, r)) || (!named && units(q, r) == 0)) {
+    if (codec_decode(&schema_reservation, yyjson_doc_get_root(d), q->a, r, NULL) != 0 ||
+        r->spec == NULL || (own && !is_really_mine(q, r)) || (!named && units(q, r) == 0)) {
         return 0;
     }
     *ret = (struct feed_item){.b = b, .r = r, .phase = b->phase};
@@ -163,8 +163,7 @@ static void put_places(struct buf *b, const struct reservation_place_list *l) {
     for (size_t i = 0; i < l->n && i < PLACES_SHOWN; i++) {
         const struct reservation_place *p = &l->v[i];
         if (p->node.n > 0) {
-            buf_f(b, "%s%.*s, GPU %d", i > 0 ? "; " : "Place: ", STR_ARG(p->node),
-                  p->gpu_index.v);
+            buf_f(b, "%s%.*s, GPU %d", i > 0 ? "; " : "Place: ", STR_ARG(p->node), p->gpu_index.v);
             buf_f(b, p->profile.n > 0 ? " (%.*s)" : "%.*s", STR_ARG(p->profile));
         }
     }
@@ -260,7 +259,7 @@ static int collect_recurring(struct feed_ask *q, const struct feed_list *l,
             ret->n += code > 0;
         }
     }
-    return !ret->v || code < 0 ? ERR_NOMEM : 0;
+    return ret->v == NULL || code < 0 ? ERR_NOMEM : 0;
 }
 
 static int put_events(struct feed_ask *q, struct ical *c, const struct feed_list *l) {

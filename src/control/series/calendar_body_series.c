@@ -105,7 +105,7 @@ static bool span(const struct group *g, int64_t *ret_first, int64_t *ret_last,
     struct feed_item *plain = NULL;
     int64_t local, last = INT64_MIN;
     for (size_t i = 0; i < g->n; i++) {
-        if (!plain && is_plain(g, g->v[i]) && local_of(g->v[i], ret_first)) {
+        if (plain == NULL && is_plain(g, g->v[i]) && local_of(g->v[i], ret_first)) {
             plain = g->v[i];
         }
         if (local_of(g->v[i], &local) && local > last) {
@@ -137,7 +137,7 @@ static void put_group(struct group *g, struct ical *c) {
     int64_t *out = ARENA_ARRAY(g->q->a, int64_t, LIMIT_SERIES_OCCURRENCES);
     int64_t *odd = ARENA_ARRAY(g->q->a, int64_t, LIMIT_SERIES_OCCURRENCES);
     size_t n_odd = 0;
-    if (!out || !odd || !span(g, &first, &last, &plain)) {
+    if (out == NULL || odd == NULL || !span(g, &first, &last, &plain)) {
         return;
     }
     rrule_begin(&it, &g->rule, g->zone, g->start_local);
@@ -146,7 +146,7 @@ static void put_group(struct group *g, struct ical *c) {
         struct feed_item *m = member(g, local);
         n++;
         until = zone_utc(g->zone, local, NULL);
-        if (!m) {
+        if (m == NULL) {
             out[n_out++] = local;
         } else if (is_plain(g, m)) {
             m->done = true;
@@ -170,10 +170,10 @@ static bool read_group(struct group *g, struct str ns, struct str name) {
     yyjson_doc *d;
     g->obj = mirror_get(c->base.env.mirror, c->series, ns, name);
     g->s = g->obj ? ARENA_NEW(g->q->a, struct reservation_series) : NULL;
-    if (!g->s || object_tree(g->obj, g->q->a, &d, NULL) != 0 ||
+    if (g->s == NULL || object_tree(g->obj, g->q->a, &d, NULL) != 0 ||
         codec_decode(&schema_reservation_series, yyjson_doc_get_root(d), g->q->a, g->s, NULL) !=
             0 ||
-        !g->s->spec || !g->s->spec->template) {
+        g->s->spec == NULL || g->s->spec->template == NULL) {
         return false;
     }
     const struct reservation_series_spec *s = g->s->spec;

@@ -82,16 +82,17 @@ static void booking_put(struct calendar_feed_controller *c, const struct object 
     yyjson_doc *d;
     arena_reset(a);
     if (object_tree(o, a, &d, NULL) != 0 ||
-        codec_decode(&schema_reservation, yyjson_doc_get_root(d), a, &r, NULL) != 0 || !r.spec) {
+        codec_decode(&schema_reservation, yyjson_doc_get_root(d), a, &r, NULL) != 0 ||
+        r.spec == NULL) {
         return;
     }
-    if (!b) {
+    if (b == NULL) {
         b = mem_zalloc(sizeof(*b));
     } else { /* its key lies in the object */
         map_del(&c->bookings, o->uid);
         object_unref(b->obj);
     }
-    if (!b) {
+    if (b == NULL) {
         return;
     }
     b->obj = object_ref(o);
@@ -136,12 +137,12 @@ static void token_drop(struct calendar_feed_controller *c, struct feed_token *t)
 
 static struct feed_token *token_new(struct str token, struct str key, size_t ns_length) {
     struct feed_token *t = mem_zalloc(sizeof(*t));
-    if (!t) {
+    if (t == NULL) {
         return NULL;
     }
     t->token = mem_cstr(token);
     t->key = mem_cstr(key);
-    if (!t->token || !t->key) {
+    if (t->token == NULL || t->key == NULL) {
         token_free(t);
         return NULL;
     }
@@ -181,7 +182,8 @@ static void token_read(struct calendar_feed_controller *c, const struct object *
     }
     t = token.n > 0 ? token_new(token, str_of(key), o->ns.n) : NULL;
     /* An address that somebody wrote into two feeds is the first one's. */
-    if (!t || map_get(&c->tokens, hash_of(t)) || map_put(&c->tokens, hash_of(t), t, NULL) != 0) {
+    if (t == NULL || map_get(&c->tokens, hash_of(t)) ||
+        map_put(&c->tokens, hash_of(t), t, NULL) != 0) {
         token_free(t);
     } else if (map_put(&c->by_feed, str_of(t->key), t, NULL) != 0) {
         token_drop(c, t);
@@ -216,7 +218,7 @@ static enum work give_address(struct calendar_feed_controller *c, const struct o
     struct calendar_feed_status status = {0};
     struct buf token;
     struct round *r = controller_begin(&c->base);
-    if (!r || random_bytes(c, bytes, sizeof(bytes), &err) != 0) {
+    if (r == NULL || random_bytes(c, bytes, sizeof(bytes), &err) != 0) {
         round_fail(r, ERR_IO);
         return round_end(r);
     }
@@ -249,14 +251,14 @@ static enum work step(void *self, struct work_key key) {
     struct calendar_feed f = {0};
     yyjson_doc *d;
     const struct object *o = mirror_get(c->base.env.mirror, c->feeds, key.ns, key.name);
-    if (!o || o->deleting_ns) {
+    if (o == NULL || o->deleting_ns) {
         return WORK_OK;
     }
     if (object_tree(o, a, &d, NULL) != 0) {
         return WORK_RETRY;
     }
-    if (codec_decode(&schema_calendar_feed, yyjson_doc_get_root(d), a, &f, NULL) != 0 || !f.spec ||
-        is_current(&f)) {
+    if (codec_decode(&schema_calendar_feed, yyjson_doc_get_root(d), a, &f, NULL) != 0 ||
+        f.spec == NULL || is_current(&f)) {
         return WORK_OK;
     }
     return give_address(c, o, &f);
@@ -281,12 +283,12 @@ static int find_feed(struct feed_ask *q, struct str token, struct err *err) {
     struct feed_token *t = map_get(&c->tokens, str_from((const char *)hash, sizeof(hash)));
     q->obj = t ? mirror_get(c->base.env.mirror, c->feeds, t->ns, t->name) : NULL;
     q->feed = q->obj ? ARENA_NEW(q->a, struct calendar_feed) : NULL;
-    if (q->obj && (!q->feed || object_tree(q->obj, q->a, &d, NULL) != 0)) {
+    if (q->obj && (q->feed == NULL || object_tree(q->obj, q->a, &d, NULL) != 0)) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
-    if (!q->obj || q->obj->deleting_ns || !same_secret(token, str_of(t->token)) ||
+    if (q->obj == NULL || q->obj->deleting_ns || !same_secret(token, str_of(t->token)) ||
         codec_decode(&schema_calendar_feed, yyjson_doc_get_root(d), q->a, q->feed, NULL) != 0 ||
-        !q->feed->spec || !is_current(q->feed)) {
+        q->feed->spec == NULL || !is_current(q->feed)) {
         return err_set(err, ERR_NOT_FOUND, "there is no such calendar");
     }
     q->user = meta_annotation(q->feed->metadata, RESERVATION_USER_ANNOTATION);
@@ -351,7 +353,7 @@ static int get(struct calendar_source *s, struct str token, struct calendar_body
         return code;
     }
     struct feed_answer *w = answer_of(c, token);
-    if (!w->token || !str_is(token, w->token) || !is_fresh(c, w, q.now)) {
+    if (w->token == NULL || !str_is(token, w->token) || !is_fresh(c, w, q.now)) {
         forget_old(c);
         code = make_answer(&q, w, token, err);
     }

@@ -4,8 +4,8 @@
 
 #include "api/tables/view_reservation.h"
 #include "base/map.h"
-#include "control/series/calendar_feed.h"
 #include "control/kit/controller.h"
+#include "control/series/calendar_feed.h"
 #include "core/booking/booking.h"
 #include "port/calendar_source.h"
 #include "wire/text/zone.h"
@@ -66,7 +66,8 @@ struct feed_ask {
     struct arena *a;
     const struct object *obj;
     struct calendar_feed *feed;
-    struct str user; /* whose it is: who made it, which admission wrote down; a status may be anybody's */
+    struct str
+        user; /* whose it is: who made it, which admission wrote down; a status may be anybody's */
     int64_t now, modified;
     struct str pool;
     struct buf *out;

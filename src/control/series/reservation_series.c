@@ -28,7 +28,7 @@ struct series_memory *series_memory_of(struct reservation_series_controller *c, 
     if (m) {
         m->key = mem_cstr(str_of(key));
     }
-    if (!m || !m->key || map_put(&c->memories, str_of(m->key), m, NULL) != 0) {
+    if (m == NULL || m->key == NULL || map_put(&c->memories, str_of(m->key), m, NULL) != 0) {
         mem_free(m ? m->key : NULL);
         mem_free(m);
         return NULL;
@@ -73,10 +73,10 @@ static void member_seen(struct reservation_series_controller *c, const struct ob
     if (series.n == 0) {
         return;
     }
-    c->lost = c->lost || (there && !m);
-    if (there && m && !name) {
+    c->lost = c->lost || (there && m == NULL);
+    if (there && m && name == NULL) {
         name = mem_cstr(o->name);
-        if (!name || map_put(&m->members, str_of(name), name, NULL) != 0) {
+        if (name == NULL || map_put(&m->members, str_of(name), name, NULL) != 0) {
             mem_free(name);
             c->lost = true;
         }
@@ -111,10 +111,11 @@ static struct series_refusal *refusal_of(const struct series_memory *m, int64_t 
 static struct str refusal(struct series_look *l, const struct series_memory *m,
                           const struct occurrence *o) {
     const struct series_refusal *r = refusal_of(m, o->local, l->obj->generation);
-    if (r && r->times > 1 && !o->obj) {
+    if (r && r->times > 1 && o->obj == NULL) {
         return str_of(r->message);
     }
-    if (!o->obj && mirror_get(l->c->base.env.mirror, l->c->reservations, l->obj->ns, o->name) &&
+    if (o->obj == NULL &&
+        mirror_get(l->c->base.env.mirror, l->c->reservations, l->obj->ns, o->name) &&
         !(m && map_get(&m->members, o->name))) {
         return STR("there is a Reservation of its name that does not belong to the series");
     }
@@ -181,7 +182,7 @@ static void give_up(struct series_look *l, size_t conflicts) {
 static void keep(struct series_look *l, struct occurrence *o) {
     bool by_us = str_is(series_phase(o), "Cancelled");
     struct str intent = meta_annotation(o->rsv->metadata, SERIES_INTENT);
-    by_us = by_us && (!intent.p || str_is(intent, SERIES_CANCELLED));
+    by_us = by_us && (intent.p == NULL || str_is(intent, SERIES_CANCELLED));
     if (by_us && o->start > l->now) {
         series_remove(l, o); /* taken out once, and back in again: it is made anew */
     } else if (o->skip && str_is(series_phase(o), "Rejected")) {
@@ -205,9 +206,9 @@ static size_t step_all(struct series_look *l) {
         } else if (o->obj) {
             open += series_phase(o).n == 0 && o->start > l->now;
             keep(l, o);
-        } else if (!o->skip && o->listed && o->start >= l->now) {
+        } else if (o->skip == NULL && o->listed && o->start >= l->now) {
             skip(l, o, "Deleted", STR("somebody deleted it"));
-        } else if (!o->skip && !o->listed && o->start >= l->now) {
+        } else if (o->skip == NULL && !o->listed && o->start >= l->now) {
             open++;
             if (made++ < CREATES_A_LOOK) {
                 series_create(l, o);
@@ -284,16 +285,16 @@ static int answered(void *ctx, struct round *r, uint64_t tag, const struct write
     const struct object *o = mirror_get(c->base.env.mirror, c->series, ns, name);
     struct series_memory *m = o ? series_memory_of(c, ns, name, true) : NULL;
     struct series_refusal *f = m ? refusal_of(m, (int64_t)tag, o->generation) : NULL;
-    if (m && !f) {
+    if (m && f == NULL) {
         f = mem_zalloc(sizeof(*f) + text.n + 1);
-        if (!f) {
+        if (f == NULL) {
             return ERR_NOMEM;
         }
         *f = (struct series_refusal){m->refusals, (int64_t)tag, o->generation, 0};
         memcpy(f->message, text.p, text.n);
         m->refusals = f;
     }
-    if (o && !m) {
+    if (o && m == NULL) {
         return ERR_NOMEM;
     }
     if (f) {
@@ -308,7 +309,7 @@ static void forget_told(struct series_look *l) {
     struct series_memory *m = series_memory_of(l->c, l->obj->ns, l->obj->name, false);
     bool all = true;
     for (size_t i = 0; i < l->n; i++) {
-        all = all && (!l->v[i].skip || l->v[i].skip_told);
+        all = all && (l->v[i].skip == NULL || l->v[i].skip_told);
     }
     if (m && all) {
         forget_refusals(m);
@@ -317,7 +318,7 @@ static void forget_told(struct series_look *l) {
 
 static enum work act(struct series_look *l, int code, const struct err *err) {
     l->round = controller_begin(&l->c->base);
-    if (!l->round) {
+    if (l->round == NULL) {
         return WORK_RETRY;
     }
     round_on_done(l->round, answered, l->c);
@@ -339,14 +340,14 @@ static enum work act(struct series_look *l, int code, const struct err *err) {
 static enum work orphans(struct reservation_series_controller *c, struct series_look *l,
                          struct str ns, struct str name) {
     struct series_memory *m = series_memory_of(c, ns, name, false);
-    if (!m) {
+    if (m == NULL) {
         return WORK_OK;
     }
     if (series_look_orphans(l, m) != 0) {
         return WORK_RETRY;
     }
     l->round = controller_begin(&c->base);
-    if (!l->round) {
+    if (l->round == NULL) {
         return WORK_RETRY;
     }
     for (size_t i = 0; i < l->n; i++) {
@@ -389,17 +390,17 @@ static enum work step(void *self, struct work_key key) {
         .obj = mirror_get(c->base.env.mirror, c->series, key.ns, key.name),
         .now = clock_wall(c->base.env.clock) / NS_PER_SEC,
     };
-    if (!l.obj) {
+    if (l.obj == NULL) {
         return orphans(c, &l, key.ns, key.name);
     }
     if (l.obj->deleting_ns) {
         return WORK_OK;
     }
     int code = series_look_read(&l, &err);
-    if (code == ERR_NOMEM || arena_ok(l.a) != 0 || !l.s) {
+    if (code == ERR_NOMEM || arena_ok(l.a) != 0 || l.s == NULL) {
         return WORK_RETRY;
     }
-    if (!l.s->spec) {
+    if (l.s->spec == NULL) {
         return WORK_OK;
     }
     return act(&l, code, &err);

@@ -39,7 +39,7 @@ struct str series_intent(struct arena *a, yyjson_val *spec, int64_t start, int64
 static struct str intent_of(struct series_look *l, yyjson_val *spec, int64_t start, int64_t end,
                             unsigned mask) {
     struct str s = series_intent(l->a, spec, start, end, mask);
-    if (!s.p) {
+    if (s.p == NULL) {
         round_fail(l->round, ERR_NOMEM);
     }
     return s;
@@ -73,7 +73,7 @@ struct str series_phase(const struct occurrence *o) {
 bool series_may_change(const struct series_look *l, const struct occurrence *o) {
     static const char *const early[] = {"", "PendingApproval", "Waitlisted", "Offered",
                                         "Confirmed"};
-    if (!o->obj || o->obj->deleting_ns || o->rsv->spec->cancel ||
+    if (o->obj == NULL || o->obj->deleting_ns || o->rsv->spec->cancel ||
         seconds(o->rsv->spec->start_ns) <= l->now) {
         return false;
     }
@@ -89,7 +89,7 @@ static struct occurrence *push(struct series_look *l) {
     if (l->n == l->cap) {
         size_t cap = l->cap ? l->cap * 2 : 64;
         struct occurrence *v = ARENA_ARRAY(l->a, struct occurrence, cap);
-        if (!v) {
+        if (v == NULL) {
             return NULL;
         }
         if (l->n > 0) {
@@ -123,10 +123,10 @@ static int add_member(struct series_look *l, size_t n_sorted, struct str ns, str
     struct reservation *r = ARENA_NEW(l->a, struct reservation);
     yyjson_doc *d;
     int64_t local;
-    if (!obj) {
+    if (obj == NULL) {
         return 0;
     }
-    if (!r || object_tree(obj, l->a, &d, NULL) != 0) {
+    if (r == NULL || object_tree(obj, l->a, &d, NULL) != 0) {
         return ERR_NOMEM;
     }
     yyjson_val *root = yyjson_doc_get_root(d);
@@ -134,13 +134,14 @@ static int add_member(struct series_look *l, size_t n_sorted, struct str ns, str
     if (code == ERR_NOMEM || arena_ok(l->a) != 0) {
         return ERR_NOMEM;
     }
-    if (code != 0 || !r->spec || zone_parse_local(r->spec->recurrence_id, &local, NULL) != 0) {
+    if (code != 0 || r->spec == NULL ||
+        zone_parse_local(r->spec->recurrence_id, &local, NULL) != 0) {
         return 0; /* not one of ours, whatever its label says */
     }
     struct occurrence *o = find(l, n_sorted, local);
-    if (!o) {
+    if (o == NULL) {
         o = push(l);
-        if (!o) {
+        if (o == NULL) {
             return ERR_NOMEM;
         }
         *o = (struct occurrence){.local = local, .id = r->spec->recurrence_id};
@@ -207,7 +208,7 @@ static bool left_out(const struct series_look *l, const struct dates *d, int64_t
 static int add_wanted(struct series_look *l, int64_t local, int64_t start) {
     char text[ZONE_TEXT_MAX];
     struct occurrence *o = push(l);
-    if (!o) {
+    if (o == NULL) {
         return ERR_NOMEM;
     }
     struct time_parts t = time_split(local * NS_PER_SEC);
@@ -321,18 +322,18 @@ int series_look_read(struct series_look *l, struct err *err) {
     yyjson_doc *d;
     struct dates exdates = {0};
     l->s = ARENA_NEW(l->a, struct reservation_series);
-    if (!l->s || object_tree(l->obj, l->a, &d, NULL) != 0) {
+    if (l->s == NULL || object_tree(l->obj, l->a, &d, NULL) != 0) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     yyjson_val *root = yyjson_doc_get_root(d), *spec = json_get(root, STR("spec"));
     int code = codec_decode(&schema_reservation_series, root, l->a, l->s, err);
-    if (code != 0 || !l->s->spec) {
+    if (code != 0 || l->s->spec == NULL) {
         return code == ERR_NOMEM ? code : err_set(err, ERR_INVALID, "the series cannot be read");
     }
     code = read_spec(l, err);
     code = code ? code : read_dates(l, &exdates, err);
     l->template = code == 0 ? series_template(l->a, spec, l->s->spec) : NULL;
-    if (!l->template) {
+    if (l->template == NULL) {
         return code ? code : ERR_NOMEM;
     }
     for (unsigned i = 0; series_members[i]; i++) {

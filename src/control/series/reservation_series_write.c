@@ -29,7 +29,7 @@ static yyjson_val *fixed(struct arena *a, yyjson_mut_doc *d) {
 static int take(yyjson_mut_doc *d, yyjson_mut_val *to, yyjson_val *from, const char *name) {
     yyjson_val *v = json_get(from, str_of(name));
     yyjson_mut_val *copy = v ? yyjson_val_mut_copy(d, v) : NULL;
-    return v && !copy ? ERR_NOMEM : json_mset(d, to, str_of(name), copy);
+    return v && copy == NULL ? ERR_NOMEM : json_mset(d, to, str_of(name), copy);
 }
 
 yyjson_val *series_template(struct arena *a, yyjson_val *spec,
@@ -37,14 +37,14 @@ yyjson_val *series_template(struct arena *a, yyjson_val *spec,
     yyjson_val *template = json_get(spec, STR("template"));
     yyjson_mut_doc *d = json_mut_new(a);
     yyjson_mut_val *root = d ? yyjson_mut_obj(d) : NULL;
-    if (!root) {
+    if (root == NULL) {
         return NULL;
     }
     yyjson_mut_doc_set_root(d, root);
     int r = json_mset_str(d, root, "timeZone", s->time_zone.n > 0 ? s->time_zone : STR("UTC"));
     for (unsigned i = 1; r == 0 && series_members[i]; i++) {
-        bool waits = str_is(str_of(series_members[i]), "waitlist") &&
-                     str_is(s->conflict_policy, "Waitlist");
+        bool waits =
+            str_is(str_of(series_members[i]), "waitlist") && str_is(s->conflict_policy, "Waitlist");
         r = waits ? json_mset_bool(d, root, "waitlist", true)
                   : take(d, root, template, series_members[i]);
     }
@@ -71,14 +71,14 @@ static int create(struct series_look *l, struct occurrence *o, struct buf *out) 
                         .annotations = {notes, user.n > 0 ? 2 : 1}};
     struct object_draft draft = {.metadata = &meta};
     yyjson_mut_doc *d = json_mut_copy(l->a, l->template);
-    if (!d || notes[0].value.n == 0) {
+    if (d == NULL || notes[0].value.n == 0) {
         return ERR_NOMEM;
     }
     int r = set_times(d, d->root, o);
     r = r ? r : json_mset_str(d, d->root, "seriesName", l->obj->name);
     r = r ? r : json_mset_str(d, d->root, "recurrenceId", o->id);
     draft.spec = r == 0 ? fixed(l->a, d) : NULL;
-    if (!draft.spec) {
+    if (draft.spec == NULL) {
         return ERR_NOMEM;
     }
     codec_encode_object_as(l->c->reservations, &schema_object_draft, &draft, out);
@@ -100,8 +100,8 @@ void series_create(struct series_look *l, struct occurrence *o) {
 }
 
 /* A copy of the Reservation, with another fingerprint. */
-static yyjson_mut_doc *copy_of(struct series_look *l, const struct occurrence *o,
-                               struct str intent, yyjson_val **ret_was) {
+static yyjson_mut_doc *copy_of(struct series_look *l, const struct occurrence *o, struct str intent,
+                               yyjson_val **ret_was) {
     yyjson_doc *was;
     yyjson_mut_doc *d = intent.p && object_tree(o->obj, l->a, &was, NULL) == 0
                             ? json_mut_copy(l->a, yyjson_doc_get_root(was))
@@ -161,17 +161,17 @@ static void set_occurrences(const struct series_look *l, struct reservation_seri
     s->occurrences.n = 0;
     for (size_t i = 0; s->occurrences.v && i < l->n; i++) {
         const struct occurrence *o = &l->v[i];
-        if (!o->obj || o->removed) {
+        if (o->obj == NULL || o->removed) {
             continue;
         }
         const struct reservation_status *st = o->rsv->status;
         bool granted = st && st->start_ns > 0 && st->end_ns > 0;
-        s->occurrences.v[s->occurrences.n++] = (struct series_occurrence){
-            .recurrence_id = o->id,
-            .reservation = o->name,
-            .start_ns = granted ? st->start_ns : o->rsv->spec->start_ns,
-            .end_ns = granted ? st->end_ns : o->rsv->spec->end_ns,
-            .phase = st ? st->phase : (struct str){0}};
+        s->occurrences.v[s->occurrences.n++] =
+            (struct series_occurrence){.recurrence_id = o->id,
+                                       .reservation = o->name,
+                                       .start_ns = granted ? st->start_ns : o->rsv->spec->start_ns,
+                                       .end_ns = granted ? st->end_ns : o->rsv->spec->end_ns,
+                                       .phase = st ? st->phase : (struct str){0}};
     }
 }
 
@@ -181,12 +181,12 @@ static void set_skipped(const struct series_look *l, struct reservation_series_s
     for (size_t i = 0; s->skipped.v && i < l->n; i++) {
         const struct occurrence *o = &l->v[i];
         if (o->skip && o->wanted) {
-            s->skipped.v[s->skipped.n++] = (struct series_skip){
-                .recurrence_id = o->id,
-                .start_ns = o->start * NS_PER_SEC,
-                .end_ns = o->end * NS_PER_SEC,
-                .reason = str_of(o->skip),
-                .message = str_head(o->skip_message, LIMIT_EVENT_MESSAGE)};
+            s->skipped.v[s->skipped.n++] =
+                (struct series_skip){.recurrence_id = o->id,
+                                     .start_ns = o->start * NS_PER_SEC,
+                                     .end_ns = o->end * NS_PER_SEC,
+                                     .reason = str_of(o->skip),
+                                     .message = str_head(o->skip_message, LIMIT_EVENT_MESSAGE)};
         }
     }
 }

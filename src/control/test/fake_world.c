@@ -240,7 +240,7 @@ static char look[65536];
 static const char *text_of(yyjson_val *v) {
     struct buf b;
     look[0] = 0;
-    if (!v) {
+    if (v == NULL) {
         return look;
     }
     if (yyjson_is_str(v)) {

@@ -401,13 +401,20 @@ static void never_in_part(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grows),        cmocka_unit_test(waits),
-        cmocka_unit_test(evicted),      cmocka_unit_test(waits_then_out_of_sync),
-        cmocka_unit_test(shrinks),      cmocka_unit_test(not_anothers),
-        cmocka_unit_test(not_by_hand),  cmocka_unit_test(many),
-        cmocka_unit_test(switched_off), cmocka_unit_test(under_faults),
-        cmocka_unit_test(restarted),    cmocka_unit_test(notes_are_no_status),
-        cmocka_unit_test(without_the_gate), cmocka_unit_test(never_in_part),
+        cmocka_unit_test(grows),
+        cmocka_unit_test(waits),
+        cmocka_unit_test(evicted),
+        cmocka_unit_test(waits_then_out_of_sync),
+        cmocka_unit_test(shrinks),
+        cmocka_unit_test(not_anothers),
+        cmocka_unit_test(not_by_hand),
+        cmocka_unit_test(many),
+        cmocka_unit_test(switched_off),
+        cmocka_unit_test(under_faults),
+        cmocka_unit_test(restarted),
+        cmocka_unit_test(notes_are_no_status),
+        cmocka_unit_test(without_the_gate),
+        cmocka_unit_test(never_in_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

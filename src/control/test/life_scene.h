@@ -7,15 +7,15 @@
 
 #include "base/test.h"
 
+#include "control/hold/job_queue.h"
+#include "control/hold/workload_life.h"
 #include "control/kit/controller.h"
-#include "control/test/fake_world.h"
 #include "control/kube/gc.h"
 #include "control/kube/job.h"
-#include "control/hold/job_queue.h"
 #include "control/load/priority_class.h"
-#include "control/queue/queue_controller.h"
 #include "control/load/queue_settings.h"
-#include "control/hold/workload_life.h"
+#include "control/queue/queue_controller.h"
+#include "control/test/fake_world.h"
 #include "wire/text/time.h"
 
 struct scene {

@@ -3,11 +3,11 @@
  * once, and what comes of the change is the same a little later.
  */
 #include "base/test.h"
-#include "control/test/fake_world.h"
-#include "control/queue/queue_controller.h"
 #include "control/book/reservation.h"
-#include "control/test/reservation_scene.h"
 #include "control/book/reservation_private.h"
+#include "control/queue/queue_controller.h"
+#include "control/test/fake_world.h"
+#include "control/test/reservation_scene.h"
 
 /* ---- queues ---- */
 

@@ -4,9 +4,9 @@
 
 #include "base/test.h"
 
-#include "control/test/fake_world.h"
 #include "control/queue/queue_controller.h"
 #include "control/see/see.h"
+#include "control/test/fake_world.h"
 #include "wire/json/json.h"
 #include "wire/text/time.h"
 

@@ -5,8 +5,8 @@
 #include "base/test.h"
 
 #include "api/inventory.h"
-#include "control/test/fake_world.h"
 #include "control/queue/queue_controller.h"
+#include "control/test/fake_world.h"
 
 #define SCENE __attribute__((unused)) static
 

@@ -29,7 +29,7 @@ static void node_json(struct buf *out, int gpus, const bool *broken, int carved)
     for (int i = 0; i < gpus; i++) {
         (void)snprintf(uuids[i], sizeof uuids[i], "GPU-%d", i);
         cards[i] = h200_card(uuids[i], i, profiles, 4);
-        cards[i].healthy = !broken || !broken[i];
+        cards[i].healthy = broken == NULL || !broken[i];
         cards[i].instances = i == carved ? carved_instances : NULL;
         cards[i].n_instances = i == carved ? 2 : 0;
     }

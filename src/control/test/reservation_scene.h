@@ -7,8 +7,8 @@
 #define BERTH_CONTROL_RESERVATION_SCENE_H
 
 #include "base/test.h"
-#include "control/test/fake_world.h"
 #include "control/book/reservation.h"
+#include "control/test/fake_world.h"
 #include "core/calendar/calendar.h"
 #include "wire/text/zone.h"
 

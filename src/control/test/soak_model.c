@@ -377,7 +377,7 @@ static bool true_condition(yyjson_val *root, const char *type) {
 
 static void on_workload(struct soak *s, const struct change *ch, yyjson_val *root) {
     struct soak_workload *x = NULL;
-    for (int i = 0; i < s->n_works && !x; i++) {
+    for (int i = 0; i < s->n_works && x == NULL; i++) {
         x = str_is(ch->obj->uid, s->works[i].uid) ? &s->works[i] : NULL;
     }
     yyjson_val *admission = json_path(root, "status.admission");

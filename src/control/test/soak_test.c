@@ -80,7 +80,7 @@ static void check_one(struct run *x) {
     const struct object *o = NULL;
     char json[512], ns[16], name[300], at[TIME_TEXT_MAX];
     mirror_scan(x->s.w.mirror, fake_world_kind("Workload"), STR(""), undecided, &o);
-    if (!o || (!x->s.calm && below(x, 3) == 0)) {
+    if (o == NULL || (!x->s.calm && below(x, 3) == 0)) {
         return;
     }
     bool again = !x->s.calm && below(x, 4) == 0;
@@ -176,7 +176,7 @@ static void local_write(struct run *x, int ns, int q, const char *stop) {
     snprintf(name, sizeof name, "lq%d", q);
     snprintf(space, sizeof space, "ns%d", ns);
     const struct object *n = fake_world_get(&x->s.w, "Namespace", "", space);
-    if (!n) {
+    if (n == NULL) {
         snprintf(json, sizeof json,
                  "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{"
                  "\"name\":\"%s\"},\"spec\":{\"finalizers\":[\"kubernetes\"]}}",
@@ -207,7 +207,7 @@ static void job_put(struct run *x) {
     char space[8];
     snprintf(space, sizeof space, "ns%d", ns);
     const struct object *n = fake_world_get(&x->s.w, "Namespace", "", space);
-    if (!n || n->deleting_ns) {
+    if (n == NULL || n->deleting_ns) {
         return;
     }
     if (kind <= SOAK_PROFILES) {
@@ -565,8 +565,8 @@ static void one(uint64_t seed) {
     }
     heal(x);
     until_quiet(x, 2000);
-    if (!fake_world_get(&x->s.w, "Namespace", "",
-                        "ns1")) { /* it was going when the rest was healed */
+    if (fake_world_get(&x->s.w, "Namespace", "", "ns1") ==
+        NULL) { /* it was going when the rest was healed */
         heal(x);
         until_quiet(x, 900);
     }

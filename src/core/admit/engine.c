@@ -143,7 +143,8 @@ static int limits_of(struct engine *e, const struct group_input *groups, size_t 
                 const struct quota_input *q = &groups[i].flavors[f].quotas[k];
                 r = names_intern(&e->resource_names, groups[i].resources[k], &resource);
                 v[at++] = (struct quota_limits){.pair = quota_pair(flavor, resource),
-                                                .nominal = q->nominal, .borrowing = q->borrowing,
+                                                .nominal = q->nominal,
+                                                .borrowing = q->borrowing,
                                                 .lending = q->lending};
             }
         }
@@ -200,10 +201,11 @@ static int groups_copy(struct engine *e, const struct queue_input *in, char **re
     int r = 0;
     for (size_t i = 0; i < in->n_groups && r == 0; i++) {
         const struct group_input *g = &in->groups[i];
-        groups[i] = (struct engine_group){
-            .resources = bump_alloc(&b, g->n_resources * sizeof(uint32_t)),
-            .flavors = bump_alloc(&b, g->n_flavors * sizeof(uint32_t)),
-            .n_resources = g->n_resources, .n_flavors = g->n_flavors};
+        groups[i] =
+            (struct engine_group){.resources = bump_alloc(&b, g->n_resources * sizeof(uint32_t)),
+                                  .flavors = bump_alloc(&b, g->n_flavors * sizeof(uint32_t)),
+                                  .n_resources = g->n_resources,
+                                  .n_flavors = g->n_flavors};
         for (size_t k = 0; k < g->n_resources && r == 0; k++) {
             r = names_intern(&e->resource_names, g->resources[k], &groups[i].resources[k]);
         }
@@ -253,8 +255,7 @@ int engine_queue_put(struct engine *e, const struct queue_input *in) {
         q = queue_new(e, in->name);
         r = q != NULL ? 0 : ERR_NOMEM;
     }
-    r = r == 0 ? quota_put(&e->forest, true, in->name, in->cohort, true, limits, n_limits,
-                           &q->node)
+    r = r == 0 ? quota_put(&e->forest, true, in->name, in->cohort, true, limits, n_limits, &q->node)
                : r;
     mem_free(limits);
     if (r != 0) {

@@ -36,9 +36,9 @@
 #ifndef BERTH_CORE_ENGINE_H
 #define BERTH_CORE_ENGINE_H
 
-#include "core/quota/amount.h"
-#include "core/place/pool.h"
 #include "core/admit/verdict.h"
+#include "core/place/pool.h"
+#include "core/quota/amount.h"
 
 struct engine;
 struct engine_workload;
@@ -60,7 +60,7 @@ enum fair_strategy {
 struct engine_options {
     size_t workloads_max; /* 0: LIMIT_WORKLOADS */
     size_t tick_bytes;    /* memory of one cycle; 0: 256 MiB */
-    bool check_undo;      /* compare the state before a trial with the state after its undo; asserts */
+    bool check_undo;   /* compare the state before a trial with the state after its undo; asserts */
     bool fair_sharing; /* dominant resource shares order the heads and choose the victims */
     unsigned fair_strategies;   /* set of enum fair_strategy; 0: both */
     bool prioritize_preemptors; /* gate PrioritizePreemptorWorkloads, off in Kueue */
@@ -151,7 +151,8 @@ struct workload_input {
     bool not_ready;      /* its pods are not all ready: blocks admissions under block_until_ready */
     int64_t protected_until_ns; /* no victim before then; 0: none */
     int64_t minimum_runtime_ns; /* no victim before it held quota for that long */
-    struct str replaces; /* uid of the holder that it is a larger or smaller version of; empty: none */
+    struct str
+        replaces; /* uid of the holder that it is a larger or smaller version of; empty: none */
 };
 
 /* What an admission gave: for each set and request, which flavor and how much. */

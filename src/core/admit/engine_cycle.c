@@ -327,7 +327,7 @@ int engine_run(struct engine *e, int64_t now_ns, size_t budget, const struct eng
     uint64_t settled = (e->forest.built - built) / ENGINE_SETTLED_A_HEAD;
     budget -=
         settled < budget ? settled : budget - (budget > 0); /* one head is looked at in any case */
-    size_t told = e->tell != NULL ? budget / 4 : 0; /* the rest is for those not told yet */
+    size_t told = e->tell != NULL ? budget / 4 : 0;         /* the rest is for those not told yet */
     e->left = budget - told;
     r = r == 0 ? run_trees(e) : r;
     e->left += told;
@@ -372,6 +372,7 @@ int engine_cycle(struct engine *e, int64_t now_ns, const struct engine_action **
         r = r == 0 ? run_one(e, trees.v[i]) : r;
     }
     tree_vec_release(&trees);
-    e->as_kueue = false; /* those parked beside others are not looked at: one that fits would be tried again */
+    e->as_kueue =
+        false; /* those parked beside others are not looked at: one that fits would be tried again */
     return run_end(e, r, ret, ret_n);
 }

@@ -31,13 +31,15 @@ struct engine_group {
  * reasons of its own (a closed gate, a failed check) is parked alone, beside the class.
  */
 struct engine_class {
-    uint64_t hash; /* of what decisions look at; others than this that share it have the next free number */
-    uint64_t key;  /* and of the LocalQueue where usage may order: the map's key, by its bytes */
-    struct engine_workload *joined; /* all that joined, linked: each shows what the class asks for */
+    uint64_t
+        hash; /* of what decisions look at; others than this that share it have the next free number */
+    uint64_t key; /* and of the LocalQueue where usage may order: the map's key, by its bytes */
+    struct engine_workload
+        *joined; /* all that joined, linked: each shows what the class asks for */
     struct engine_queue *queue;
     struct engine_lane *lane;
     struct engine_class *alike, *alike_prev; /* a ring: those of the same hash in the queue */
-    struct engine_workload *head; /* the first of members, and what orders it */
+    struct engine_workload *head;            /* the first of members, and what orders it */
     int64_t priority, queued_ns;
     struct heap members;                  /* by queue time, then uid */
     struct engine_workload *first, *last; /* the same: those not told their reason come first */
@@ -91,8 +93,8 @@ struct engine_workload {
     struct engine_set *sets;
     struct held_amount *held; /* own memory; holding only */
     uint32_t n_sets, n_held;
-    size_t place;                                  /* in the heap of its class */
-    struct engine_workload *prev, *next;           /* in the heap: of its class; parked alone: of the queue */
+    size_t place;                        /* in the heap of its class */
+    struct engine_workload *prev, *next; /* in the heap: of its class; parked alone: of the queue */
     struct engine_workload *join_prev, *join_next; /* in whatever state but holding: of the class */
     struct str local, replaces;
     struct engine_workload *heir; /* was given the difference, and takes over (engine_resize.c) */
@@ -102,12 +104,12 @@ struct engine_workload {
     bool listed;            /* in engine_queue.holders */
     bool entered, admitted; /* usage.h: an entry penalty is due; what it holds counts as used */
     /* the scan over its flavors */
-    bool has_tried;    /* sets[].tried is meaningful */
-    bool outrun; /* in this round over its flavors, one was lost to others of the same cycle */
+    bool has_tried; /* sets[].tried is meaningful */
+    bool outrun;    /* in this round over its flavors, one was lost to others of the same cycle */
     bool missed_place; /* in this round over its flavors, one had quota but no place */
     bool place_round;  /* in this round over its flavors, victims may go for a place alone */
     int64_t reserved_ns, protected_until_ns, minimum_runtime_ns; /* holding */
-    uint64_t lifted;   /* its seats are lifted in a trial (engine.lift_mark); 0: not */
+    uint64_t lifted; /* its seats are lifted in a trial (engine.lift_mark); 0: not */
     uint64_t tried_generation, tried_cycle;
     uint64_t scan_retries; /* engine_tree.retries when the round began */
     uint64_t chosen;       /* a victim of the cycle with this mark (engine.chosen_mark) */
@@ -135,14 +137,14 @@ struct engine_queue {
     struct engine_workload *flight;      /* its head in the cycle under way */
     struct engine_workload *preemptor;   /* the one that waits of this uid, or NULL */
     uint64_t preemptor_uid; /* hash of who evicted others to come in (see preemptor_set); 0: none */
-    struct tree holders;                 /* in victim order (preempt.h) */
+    struct tree holders;    /* in victim order (preempt.h) */
     size_t n_active, n_parked, n_holding, n_evicting;
     uint64_t
-        generation; /* of what can be allocated: quota of the tree changed, or something left */
-    bool listed;         /* in its tree's ready */
-    bool parks;          /* in its tree's list of queues that have parked ones */
-    bool waits_place;    /* in engine.placeless */
-    bool claims;         /* has places kept for its head */
+        generation;   /* of what can be allocated: quota of the tree changed, or something left */
+    bool listed;      /* in its tree's ready */
+    bool parks;       /* in its tree's list of queues that have parked ones */
+    bool waits_place; /* in engine.placeless */
+    bool claims;      /* has places kept for its head */
     struct engine_queue *parks_next;
     struct map classes;
 };
@@ -158,11 +160,11 @@ struct engine_tree {
     size_t n_ready;
     struct engine_queue *parks; /* those with parked ones, linked */
     uint64_t cycle;
-    unsigned idle; /* cycles that changed nothing, in a row */
-    bool awake;    /* a cycle may decide something */
-    bool retry;    /* what is parked is to be tried again, before the next cycle */
-    bool due;      /* in engine.due */
-    bool poked;    /* something came while its cycle was under way */
+    unsigned idle;    /* cycles that changed nothing, in a row */
+    bool awake;       /* a cycle may decide something */
+    bool retry;       /* what is parked is to be tried again, before the next cycle */
+    bool due;         /* in engine.due */
+    bool poked;       /* something came while its cycle was under way */
     uint64_t retries; /* when everything parked was tried again last (engine.retry_clock) */
     struct engine_tree *due_next, *due_prev;
     int64_t wake_ns; /* a protection that kept victims away ends */
@@ -187,7 +189,7 @@ struct assignment {
     enum assign_mode *modes;   /* of held */
     size_t n_held;
     const int32_t *counts; /* pods per set; NULL: as asked */
-    bool grows; /* counts are the difference to the holder that it replaces */
+    bool grows;            /* counts are the difference to the holder that it replaces */
     int32_t *tried;        /* per request, all sets' in a row */
     struct victim *victims;
     size_t n_victims;
@@ -242,9 +244,9 @@ struct engine {
     struct pool *pool;
     struct map queues, workloads;
     struct preempt_scratch *scratch; /* of searches for victims; NULL until there was one */
-    struct usage_ledger *usage; /* of LocalQueues (usage.h); NULL until one is put */
-    struct map turns;           /* who evicted whom (engine_turns.c) */
-    size_t turns_room;          /* so many, until those of past eras are looked for */
+    struct usage_ledger *usage;      /* of LocalQueues (usage.h); NULL until one is put */
+    struct map turns;                /* who evicted whom (engine_turns.c) */
+    size_t turns_room;               /* so many, until those of past eras are looked for */
 
     /* trees */
     uint64_t trees_seen, trees_made;
@@ -260,20 +262,21 @@ struct engine {
     /* the cycle under way: of one tree at a time */
     struct engine_tree *tree;
     enum cycle_phase phase;
-    size_t at, kept;     /* next entry of the phase; heads: next queue, and how many stay listed */
-    struct arena tick;   /* of the cycle */
-    struct arena spare;  /* of the cycle before it, whose actions are still read */
-    bool swapped;        /* in this call */
+    size_t at, kept;    /* next entry of the phase; heads: next queue, and how many stay listed */
+    struct arena tick;  /* of the cycle */
+    struct arena spare; /* of the cycle before it, whose actions are still read */
+    bool swapped;       /* in this call */
     struct entry_vec entries;
     struct reservation_vec reserved;
     struct workload_vec chosen; /* victims so far */
     uint64_t chosen_mark;
-    size_t n_out;     /* of chosen: taken out of the quota tree for now */
+    size_t n_out; /* of chosen: taken out of the quota tree for now */
     struct fair_round *round;
     size_t round_base; /* its first entry */
     size_t progress;   /* decisions of this cycle that changed something */
     bool moved;        /* a scan over flavors is under way */
-    bool as_kueue;     /* engine_cycle: what is parked waits for the next event, whatever was freed meanwhile */
+    bool
+        as_kueue; /* engine_cycle: what is parked waits for the next event, whatever was freed meanwhile */
     bool round_stale; /* something was released: shares are to be asked anew */
 
     struct action_vec actions;
@@ -288,8 +291,9 @@ struct engine {
 /* alike.c */
 /* Who may be alike, of what is in sets and priority. Resources count by their numbers: equal within one engine. */
 uint64_t workload_hash(const struct engine_workload *w);
-bool workload_says(const struct engine *e, const struct engine_workload *w,
-                   const struct workload_input *in); /* in all that decisions look at but the queue */
+bool workload_says(
+    const struct engine *e, const struct engine_workload *w,
+    const struct workload_input *in); /* in all that decisions look at but the queue */
 bool workload_alike(const struct engine_workload *a, const struct engine_workload *b);
 /* In their pod sets, but for how many pods those have. */
 bool workload_resized(const struct engine_workload *a, const struct engine_workload *b);
@@ -377,11 +381,12 @@ int tree_wake_order(const void *a, const void *b, void *ctx);
 void tree_wake(struct engine *e, struct engine_queue *q);  /* a cycle may decide something */
 void tree_retry(struct engine *e, struct engine_queue *q); /* and what is parked is tried again */
 void tree_wake_at(struct engine *e, struct engine_tree *t, int64_t ns); /* ERR_NOMEM: at once */
-void tree_list(struct engine *e, struct engine_queue *q);  /* it has active members */
-void tree_parks(struct engine *e, struct engine_queue *q); /* it has parked ones */
+void tree_list(struct engine *e, struct engine_queue *q);               /* it has active members */
+void tree_parks(struct engine *e, struct engine_queue *q);              /* it has parked ones */
 /* Trees whose time has come, and those waiting for a place when the pool changed. */
 void trees_wake(struct engine *e);
-int tree_unpark(struct engine *e, struct engine_tree *t); /* within the budget; t->retry false: done */
+int tree_unpark(struct engine *e,
+                struct engine_tree *t); /* within the budget; t->retry false: done */
 void queue_placeless(struct engine *e, struct engine_queue *q);
 struct engine_tree *tree_due(struct engine *e); /* the next with something to do, or NULL */
 void tree_due_last(struct engine *e);           /* the first becomes the last */
@@ -408,7 +413,8 @@ int entry_process(struct engine *e, struct entry *n);
 void cycle_unreserve(struct engine *e);
 void chosen_in(struct engine *e);
 void chosen_clear(struct engine *e);
-void chosen_gone(struct engine *e, struct engine_workload *w); /* w is about to give its quota back */
+void chosen_gone(struct engine *e,
+                 struct engine_workload *w); /* w is about to give its quota back */
 
 /* engine_seat.c: a place for all pods of an assignment. false: why is in the verdict */
 int entry_seat(struct engine *e, struct entry *n, bool *ret_ok, bool *ret_seated);

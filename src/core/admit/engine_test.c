@@ -118,7 +118,7 @@ static void flavors_in_order(void **state) {
     assert_int_equal(n, 1);
     assert_int_equal(held->flavor, names_find(engine_flavors(w.e), STR("f2")));
     assert_int_equal(held->v, 500);
-    struct toleration t = {.key = STR("spot"), .operator = STR("Exists")};
+    struct toleration t = {.key = STR("spot"), .operator= STR("Exists")};
     struct shape tolerant = {.tolerations = {&t, 1}};
     submit_as(&w, "spot", "q", 0, 3, 1, "cpu", 1000, &tolerant);
     submit_as(&w, "gpu", "q", 0, 4, 1, "nvidia.com/gpu", 1, &ANY);
@@ -170,14 +170,23 @@ static void node_with(struct world *w, const char *name, int gpus, bool ready, i
     char uuid[8][32];
     for (int i = 0; i < gpus; i++) {
         snprintf(uuid[i], sizeof(uuid[i]), "GPU-%s-%d", name, i);
-        cards[i] = (struct gpu_card){.uuid = str_of(uuid[i]), .index = i, .slices = 8,
-                                     .mig_enabled = true, .mig_managed = true, .healthy = true,
-                                     .profiles = PROFILES, .n_profiles = 6};
+        cards[i] = (struct gpu_card){.uuid = str_of(uuid[i]),
+                                     .index = i,
+                                     .slices = 8,
+                                     .mig_enabled = true,
+                                     .mig_managed = true,
+                                     .healthy = true,
+                                     .profiles = PROFILES,
+                                     .n_profiles = 6};
     }
     struct inventory inv = {cards, (size_t)gpus, true};
     struct node_amount amounts[] = {{STR("cpu"), cpu}, {STR("pods"), 110}};
-    struct node_input in = {.name = str_of(name), .managed = true, .ready = ready,
-                            .amounts = amounts, .n_amounts = 2, .inventory = &inv};
+    struct node_input in = {.name = str_of(name),
+                            .managed = true,
+                            .ready = ready,
+                            .amounts = amounts,
+                            .n_amounts = 2,
+                            .inventory = &inv};
     assert_int_equal(pool_node_put(engine_pool(w->e), &in, NULL), 0);
 }
 
@@ -370,8 +379,7 @@ static void nodes_out_of_service(void **state) {
     node(&w, "n1", 2, false);
     submit_as(&w, "a", "q", 0, 1, 1, "nvidia.com/mig-3g.71gb", 1, &ANY);
     run(&w);
-    assert_string_equal(w.text,
-                        "quota is available, but no matching node is ready (pod set main)");
+    assert_string_equal(w.text, "quota is available, but no matching node is ready (pod set main)");
     node(&w, "n1", 2, true);
     run(&w);
     assert_true(holds(&w, "a"));

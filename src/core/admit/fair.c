@@ -144,8 +144,8 @@ static int leaf_add(struct engine *e, struct fair_round *r, const struct entry *
     if (below == NULL || c == NULL) {
         return ERR_NOMEM;
     }
-    *c = (struct contender){x, x->preemptor,
-                            x->w->priority, x->w->queued_ns, arena_str(&e->tick, x->w->uid)};
+    *c = (struct contender){x, x->preemptor, x->w->priority, x->w->queued_ns,
+                            arena_str(&e->tick, x->w->uid)};
     below->best = c;
     *ret = below;
     for (n = n->parent; n != NULL; n = n->parent) {

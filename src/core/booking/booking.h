@@ -35,61 +35,61 @@ enum booking_phase {
 
 enum booking_event {
     BOOKING_NOTHING,
-    BOOKING_ACCEPT,      /* it fits, and nobody need approve */
-    BOOKING_HOLD,        /* it fits, and waits for approval */
-    BOOKING_WAIT,        /* it does not fit, and wants to wait */
-    BOOKING_REFUSE,      /* it does not fit, or a limit or the policy forbids it */
+    BOOKING_ACCEPT, /* it fits, and nobody need approve */
+    BOOKING_HOLD,   /* it fits, and waits for approval */
+    BOOKING_WAIT,   /* it does not fit, and wants to wait */
+    BOOKING_REFUSE, /* it does not fit, or a limit or the policy forbids it */
     BOOKING_APPROVE,
     BOOKING_REJECT,
     BOOKING_APPROVAL_OVER, /* nobody approved in time */
-    BOOKING_ROOM,        /* waiting, and now it fits: its place is taken */
-    BOOKING_OFFER,       /* the same, but its user wants to be asked */
+    BOOKING_ROOM,          /* waiting, and now it fits: its place is taken */
+    BOOKING_OFFER,         /* the same, but its user wants to be asked */
     BOOKING_CLAIM,
     BOOKING_OFFER_OVER,
-    BOOKING_TOO_LATE,    /* waiting, and the latest useful start is past */
-    BOOKING_CHANGE,      /* other times or lines, and they fit */
+    BOOKING_TOO_LATE, /* waiting, and the latest useful start is past */
+    BOOKING_CHANGE,   /* other times or lines, and they fit */
     BOOKING_CHANGE_WAIT, /* other times or lines of one that waits, or that waits again because they do not fit */
     BOOKING_CANCEL,
     BOOKING_PROJECT_GONE,
-    BOOKING_PREPARE,     /* start less the lead */
-    BOOKING_START,       /* start, and its objects are ready */
-    BOOKING_LATE,        /* start, and they are not */
-    BOOKING_READY,       /* a degraded one whose time has begun has all it booked */
+    BOOKING_PREPARE, /* start less the lead */
+    BOOKING_START,   /* start, and its objects are ready */
+    BOOKING_LATE,    /* start, and they are not */
+    BOOKING_READY,   /* a degraded one whose time has begun has all it booked */
     BOOKING_EXTEND,
-    BOOKING_WARN,        /* 30, 15, 5 minutes before the end */
+    BOOKING_WARN, /* 30, 15, 5 minutes before the end */
     BOOKING_NO_SHOW_WARN,
-    BOOKING_NO_SHOW,     /* nobody came: released */
-    BOOKING_LOST,        /* hardware of its plan is gone, and no other place was found */
-    BOOKING_RESTORED,    /* a degraded one that has not begun has a whole plan again */
+    BOOKING_NO_SHOW,  /* nobody came: released */
+    BOOKING_LOST,     /* hardware of its plan is gone, and no other place was found */
+    BOOKING_RESTORED, /* a degraded one that has not begun has a whole plan again */
     BOOKING_END,
-    BOOKING_DRAINED,     /* nothing of it runs, or the grace is over */
-    BOOKING_MISSED,      /* nobody was there from its start to its end */
+    BOOKING_DRAINED, /* nothing of it runs, or the grace is over */
+    BOOKING_MISSED,  /* nobody was there from its start to its end */
     BOOKING_EVENTS,
 };
 
 /* What a transition asks for. */
 enum booking_effect {
-    BOOKING_TAKE = 1 << 0,          /* its place in the calendar is held from now on */
-    BOOKING_GIVE = 1 << 1,          /* ... is given back; the waitlist is run */
-    BOOKING_COMMIT = 1 << 2,        /* the cost is committed */
-    BOOKING_REFUND = 1 << 3,        /* by the rule for cancelling */
-    BOOKING_CREDIT = 1 << 4,        /* time lost without the user's fault */
-    BOOKING_CLOSE_LEDGER = 1 << 5,  /* the cost is charged */
-    BOOKING_MAKE = 1 << 6,          /* objects are made, held */
-    BOOKING_OPEN = 1 << 7,          /* objects are opened for work */
-    BOOKING_SHUT = 1 << 8,          /* objects go, as the end policy says */
+    BOOKING_TAKE = 1 << 0,         /* its place in the calendar is held from now on */
+    BOOKING_GIVE = 1 << 1,         /* ... is given back; the waitlist is run */
+    BOOKING_COMMIT = 1 << 2,       /* the cost is committed */
+    BOOKING_REFUND = 1 << 3,       /* by the rule for cancelling */
+    BOOKING_CREDIT = 1 << 4,       /* time lost without the user's fault */
+    BOOKING_CLOSE_LEDGER = 1 << 5, /* the cost is charged */
+    BOOKING_MAKE = 1 << 6,         /* objects are made, held */
+    BOOKING_OPEN = 1 << 7,         /* objects are opened for work */
+    BOOKING_SHUT = 1 << 8,         /* objects go, as the end policy says */
     BOOKING_REPLAN = 1 << 9,
-    BOOKING_END_NOW = 1 << 10,      /* status.end becomes now, when that is earlier */
+    BOOKING_END_NOW = 1 << 10, /* status.end becomes now, when that is earlier */
     BOOKING_NOTIFY = 1 << 11,
-    BOOKING_TO_BACK = 1 << 12,      /* waits again, behind all of its class */
+    BOOKING_TO_BACK = 1 << 12, /* waits again, behind all of its class */
 };
 
 /* 0 with *ret_to and *ret_effects (enum booking_effect), or ERR_CONFLICT: not in this phase. */
 int booking_step(enum booking_phase from, enum booking_event event, enum booking_phase *ret_to,
                  uint32_t *ret_effects);
-bool booking_final(enum booking_phase p);      /* nothing leads out */
-bool booking_holds(enum booking_phase p);      /* it has a place in the calendar */
-bool booking_begun(enum booking_phase p);      /* PREPARING to ENDING: objects may exist */
+bool booking_final(enum booking_phase p);             /* nothing leads out */
+bool booking_holds(enum booking_phase p);             /* it has a place in the calendar */
+bool booking_begun(enum booking_phase p);             /* PREPARING to ENDING: objects may exist */
 const char *booking_phase_name(enum booking_phase p); /* "PendingApproval"; "" of BOOKING_NEW */
 const char *booking_event_name(enum booking_event e); /* "ApprovalOver": for conditions and audit */
 enum booking_phase booking_phase_of(struct str name); /* BOOKING_PHASES: no such phase */
@@ -100,18 +100,18 @@ enum { BOOKING_WARNINGS_MAX = 8 };
 
 struct booking_clock {
     enum booking_phase phase;
-    int64_t start, end;            /* as granted */
-    int64_t prepare_at;            /* start less lead (and time to change the layout) */
-    int64_t approval_until;        /* 0: never */
-    int64_t offer_until;           /* 0: never */
-    int64_t latest_start;          /* of one that waits */
-    int64_t drained_until;         /* end and the overstay: ENDING ends then */
+    int64_t start, end;                       /* as granted */
+    int64_t prepare_at;                       /* start less lead (and time to change the layout) */
+    int64_t approval_until;                   /* 0: never */
+    int64_t offer_until;                      /* 0: never */
+    int64_t latest_start;                     /* of one that waits */
+    int64_t drained_until;                    /* end and the overstay: ENDING ends then */
     int64_t warnings_s[BOOKING_WARNINGS_MAX]; /* before the end */
     size_t n_warnings;
-    int64_t warned_at;             /* the last warning given (its time, not the clock's); 0: none */
-    int64_t no_show_at;            /* 0: somebody came, or nobody asks */
-    enum booking_event no_show;    /* BOOKING_NO_SHOW or BOOKING_NO_SHOW_WARN */
-    bool ready;                    /* objects are ready, the plan is whole */
+    int64_t warned_at;          /* the last warning given (its time, not the clock's); 0: none */
+    int64_t no_show_at;         /* 0: somebody came, or nobody asks */
+    enum booking_event no_show; /* BOOKING_NO_SHOW or BOOKING_NO_SHOW_WARN */
+    bool ready;                 /* objects are ready, the plan is whole */
     bool drained;
 };
 
@@ -128,8 +128,9 @@ int64_t booking_offer_until(int64_t now, int64_t start, int64_t window_s);
 /* GPU shares are in millionths of a card: memory slices of a unit over those of its card. */
 #define BOOKING_GPU INT64_C(1000000)
 
-int64_t booking_share(int32_t size, int32_t slices);                /* 1g of 8: 125000; 0 slices: a whole card */
-int64_t booking_gpu_ms(int64_t share, int64_t count, int64_t seconds); /* GPU-milliseconds; saturates */
+int64_t booking_share(int32_t size, int32_t slices); /* 1g of 8: 125000; 0 slices: a whole card */
+int64_t booking_gpu_ms(int64_t share, int64_t count,
+                       int64_t seconds); /* GPU-milliseconds; saturates */
 /* "12.5": GPU-hours with up to 3 decimals, rounded half up. */
 struct str booking_hours_text(struct arena *a, int64_t gpu_ms);
 
@@ -145,8 +146,8 @@ enum booking_limit {
     BOOKING_MONTH,            /* in any 30 days */
     BOOKING_SHORTEST,         /* seconds: at least `allowed` */
     BOOKING_AHEAD,            /* seconds from now to the start */
-    BOOKING_GRID,             /* start or end is not on the grid: allowed is the step, asked the time */
-    BOOKING_PAST,             /* the start is before now: allowed is the first that is not */
+    BOOKING_GRID, /* start or end is not on the grid: allowed is the step, asked the time */
+    BOOKING_PAST, /* the start is before now: allowed is the first that is not */
     BOOKING_LIMITS,
 };
 
@@ -158,7 +159,7 @@ struct booking_caps { /* of one scope; 0: no limit */
 struct booking_use {
     int64_t start, end;
     int64_t units;
-    int64_t share;  /* of all units together, in millionths of a card */
+    int64_t share;   /* of all units together, in millionths of a card */
     bool same_owner; /* of the same beneficiary as the one asked for: stacks */
 };
 
@@ -194,19 +195,19 @@ enum { BOOKING_PASSES_MAX = 3 };
 #define BOOKING_PASS_SECONDS INT64_C(86400)
 
 struct booking_waiter {
-    struct calendar_ask ask;      /* id, lines, rank; start..end as wished */
-    int64_t earliest, latest;     /* flexible: start >= earliest, end <= latest; 0, 0: as wished only */
-    int64_t min_s;                /* flexible: shortest; 0: the wished */
-    int32_t class_rank;           /* higher first */
-    int64_t used;                 /* recent GPU-milliseconds of its user: less first */
-    int64_t since;                /* waits since; OFFER_OVER sets it anew */
-    struct str name;              /* namespace/name: the last tie */
-    int32_t passes;               /* how often others passed it: kept by the caller */
+    struct calendar_ask ask;  /* id, lines, rank; start..end as wished */
+    int64_t earliest, latest; /* flexible: start >= earliest, end <= latest; 0, 0: as wished only */
+    int64_t min_s;            /* flexible: shortest; 0: the wished */
+    int32_t class_rank;       /* higher first */
+    int64_t used;             /* recent GPU-milliseconds of its user: less first */
+    int64_t since;            /* waits since; OFFER_OVER sets it anew */
+    struct str name;          /* namespace/name: the last tie */
+    int32_t passes;           /* how often others passed it: kept by the caller */
     /* what came of it */
-    bool granted;                 /* it is in the calendar now, with start and end */
-    bool passed;                  /* somebody behind it got room that it competes for: count one */
+    bool granted; /* it is in the calendar now, with start and end */
+    bool passed;  /* somebody behind it got room that it competes for: count one */
     int64_t start, end;
-    int32_t position;             /* 1 is next; 0 when granted */
+    int32_t position; /* 1 is next; 0 when granted */
 };
 
 /* Sorts by class, use, time, name. */

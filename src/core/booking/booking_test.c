@@ -93,7 +93,7 @@ static void lives_by_the_clock(void **state) {
     static const enum booking_event want[] = {BOOKING_PREPARE, BOOKING_START, BOOKING_WARN,
                                               BOOKING_WARN,    BOOKING_WARN,  BOOKING_END,
                                               BOOKING_DRAINED};
-    static const int64_t times[] = {4 * H - 600, 4 * H,       6 * H - 1800, 6 * H - 900,
+    static const int64_t times[] = {4 * H - 600, 4 * H, 6 * H - 1800, 6 * H - 900,
                                     6 * H - 300, 6 * H, 8 * H};
     (void)state;
     for (size_t i = 0; i < 7; i++) {

@@ -45,13 +45,13 @@
 
 enum {
     CALENDAR_LINES_MAX = 16,
-    CALENDAR_FLAVORS_MAX = 16,      /* of one line */
-    CALENDAR_UNITS_MAX = 1024,      /* cards or slices of one entry; of pools any count */
+    CALENDAR_FLAVORS_MAX = 16, /* of one line */
+    CALENDAR_UNITS_MAX = 1024, /* cards or slices of one entry; of pools any count */
     CALENDAR_ENTRIES_MAX = 1000000,
     CALENDAR_CARDS_MAX = 60000,
-    CALENDAR_PLACEMENTS_MAX = 63,   /* (profile, start) pairs of one card, the whole card counted */
+    CALENDAR_PLACEMENTS_MAX = 63, /* (profile, start) pairs of one card, the whole card counted */
     CALENDAR_ALTERNATIVES_MAX = 5,
-    CALENDAR_REPAIR_STEPS = 4000,    /* unless calendar_options say otherwise; so the next two */
+    CALENDAR_REPAIR_STEPS = 4000, /* unless calendar_options say otherwise; so the next two */
     CALENDAR_SEARCH_STEPS = 2000,
     CALENDAR_SEARCH_LOOKS = 1000000,
 };
@@ -59,15 +59,17 @@ enum {
 struct calendar;
 
 struct calendar_options {
-    int64_t grid_s;       /* starts that are proposed are multiples of it after grid_base; 0: 900 */
-    int64_t grid_base;    /* the policy zone's offset makes it differ from 0 */
-    int32_t repair_steps; /* placements tried by one repair; 0: CALENDAR_REPAIR_STEPS; negative: none */
+    int64_t grid_s;    /* starts that are proposed are multiples of it after grid_base; 0: 900 */
+    int64_t grid_base; /* the policy zone's offset makes it differ from 0 */
+    int32_t
+        repair_steps; /* placements tried by one repair; 0: CALENDAR_REPAIR_STEPS; negative: none */
     int32_t search_steps; /* starts tried by one search in time; 0: CALENDAR_SEARCH_STEPS */
     /* Cards and entries looked at by one search or healing, all in all; 0: CALENDAR_SEARCH_LOOKS. */
     int64_t search_looks;
 };
 
-struct calendar *calendar_new(const struct calendar_options *o); /* NULL options: all defaults; NULL: no memory */
+struct calendar *
+calendar_new(const struct calendar_options *o); /* NULL options: all defaults; NULL: no memory */
 void calendar_free(struct calendar *c);
 void calendar_set_options(struct calendar *c, const struct calendar_options *o);
 
@@ -86,12 +88,13 @@ struct calendar_card {
     int32_t index;
     const struct gpu_profile *profiles; /* from the node's inventory; none: only the whole card */
     size_t n_profiles;
-    int32_t slices;  /* memory slices; 0: cannot do MIG */
-    bool dynamic;    /* the planner chooses the layout; else `layout` is all there is */
+    int32_t slices; /* memory slices; 0: cannot do MIG */
+    bool dynamic;   /* the planner chooses the layout; else `layout` is all there is */
     const struct calendar_slot *layout;
     size_t n_layout;
     int32_t reconfig_s;
-    int64_t from, to; /* when it is in service; 0, 0: always. Added hardware of the future: a card with a from */
+    int64_t from,
+        to; /* when it is in service; 0, 0: always. Added hardware of the future: a card with a from */
 };
 
 /* A change of supply first takes the places away that no longer exist, then heals (calendar_heal): who lost a place is
@@ -100,7 +103,8 @@ struct calendar_card {
  * 0, ERR_NOMEM, ERR_TOO_MANY, ERR_INVALID (the err says what). */
 int calendar_card_put(struct calendar *c, const struct calendar_card *card, struct err *err);
 int calendar_card_del(struct calendar *c, struct str uuid); /* ERR_NOT_FOUND */
-bool calendar_card_next(const struct calendar *c, size_t *pos, struct calendar_card *ret); /* no profiles, layout */
+bool calendar_card_next(const struct calendar *c, size_t *pos,
+                        struct calendar_card *ret); /* no profiles, layout */
 int calendar_pool_put(struct calendar *c, struct str flavor, struct str resource, int64_t total,
                       struct err *err); /* total 0: gone */
 
@@ -109,8 +113,10 @@ struct calendar_window {
     int64_t start, end;
     const struct str *nodes; /* these nodes' cards are out of service ... */
     size_t n_nodes;
-    struct str flavor, resource; /* ... or, without nodes: `delta` more (Added) or fewer (Blackout) of a resource */
-    int64_t delta; /* for a resource of cards only negative: as many units are kept free, wherever is best */
+    struct str flavor,
+        resource; /* ... or, without nodes: `delta` more (Added) or fewer (Blackout) of a resource */
+    int64_t
+        delta; /* for a resource of cards only negative: as many units are kept free, wherever is best */
 };
 
 /* Puts (or replaces) a window; heals as above. For nodes known only later too. */
@@ -135,10 +141,10 @@ struct calendar_place {
     uint32_t line;
     struct str flavor, node, gpu; /* gpu: uuid */
     int32_t gpu_index;
-    struct str profile; /* empty: the whole card */
+    struct str profile;  /* empty: the whole card */
     int32_t start, size; /* memory slices; 0, 0 of a whole card that has none */
-    int64_t count; /* 1 for cards */
-    bool lost; /* its card is gone or out of service: only line and count say anything */
+    int64_t count;       /* 1 for cards */
+    bool lost;           /* its card is gone or out of service: only line and count say anything */
 };
 
 struct calendar_plan {
@@ -151,20 +157,21 @@ struct calendar_ask {
     int64_t start, end;
     const struct calendar_line *lines;
     size_t n_lines;
-    int32_t rank;      /* whose place goes first when supply shrinks: lower rank is broken first, ... */
-    int64_t order;     /* ... then the higher order (creation time) */
-    bool floating;     /* a standing quota: bound to no card until used; may be moved though it has started */
-    bool fixed;        /* never moved (live instances, prepared bookings) */
+    int32_t rank;  /* whose place goes first when supply shrinks: lower rank is broken first, ... */
+    int64_t order; /* ... then the higher order (creation time) */
+    bool
+        floating; /* a standing quota: bound to no card until used; may be moved though it has started */
+    bool fixed; /* never moved (live instances, prepared bookings) */
 };
 
 enum calendar_trouble {
     CALENDAR_FITS,
-    CALENDAR_UNKNOWN,  /* no such resource in any of the flavors */
-    CALENDAR_SMALL,    /* there are only `most` in all of them, even when nothing is booked */
-    CALENDAR_BUSY,     /* between from and to only `free` of `need` are left */
-    CALENDAR_SHAPE,    /* enough is free at each instant, but no placement of it: geometry, or nobody may move */
-    CALENDAR_APART,    /* same_node: no node has that many together */
-    CALENDAR_PLACE,    /* a change of a started entry: its own place is taken from `from` on */
+    CALENDAR_UNKNOWN, /* no such resource in any of the flavors */
+    CALENDAR_SMALL,   /* there are only `most` in all of them, even when nothing is booked */
+    CALENDAR_BUSY,    /* between from and to only `free` of `need` are left */
+    CALENDAR_SHAPE, /* enough is free at each instant, but no placement of it: geometry, or nobody may move */
+    CALENDAR_APART, /* same_node: no node has that many together */
+    CALENDAR_PLACE, /* a change of a started entry: its own place is taken from `from` on */
 };
 
 /* Why it does not fit. */
@@ -236,7 +243,7 @@ enum calendar_alternative_kind {
     CALENDAR_OTHER_FLAVOR,
     CALENDAR_LARGER, /* a larger slice, or a whole card */
     CALENDAR_FEWER,  /* the same time, fewer units */
-    CALENDAR_SPLIT,  /* two parts one after the other with a pause: start..end is the first, start2..end2 the second */
+    CALENDAR_SPLIT, /* two parts one after the other with a pause: start..end is the first, start2..end2 the second */
 };
 
 struct calendar_alternative {
@@ -257,15 +264,17 @@ int calendar_alternatives(struct calendar *c, const struct calendar_ask *ask, st
 struct calendar_type {
     struct str flavor, resource, profile; /* profile empty: whole cards, or a pool */
     bool cards;
-    int32_t size, slices; /* memory slices of one unit, of its card (of the first such card); 0 of pools */
-    int64_t total;        /* when nothing were booked: the most of them that could exist, windows apart */
+    int32_t size,
+        slices;    /* memory slices of one unit, of its card (of the first such card); 0 of pools */
+    int64_t total; /* when nothing were booked: the most of them that could exist, windows apart */
 };
 
 /* All (flavor, resource) by name. *pos starts at 0. */
 bool calendar_type_next(const struct calendar *c, size_t *pos, struct calendar_type *ret);
 
 struct calendar_free {
-    int64_t free;  /* units of this resource alone that could be had for the whole slot, nobody moved */
+    int64_t
+        free; /* units of this resource alone that could be had for the whole slot, nobody moved */
     int64_t total; /* the same, were nothing booked: windows count */
 };
 

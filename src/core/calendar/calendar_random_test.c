@@ -86,7 +86,9 @@ static bool clash(const struct search *s, const struct piece *a, const struct pi
 }
 
 static bool legal(const struct search *s, const struct piece *p) {
-    static const struct { int profile, start; } layout[] = {{0, 0}, {0, 1}, {2, 2}, {3, 4}};
+    static const struct {
+        int profile, start;
+    } layout[] = {{0, 0}, {0, 1}, {2, 2}, {3, 4}};
     if (s->kind->fixed_layout) {
         for (size_t i = 0; i < 4; i++) {
             if (p->g == &H200[layout[i].profile] && p->slice == layout[i].start) {

@@ -31,7 +31,7 @@ struct spans_store {
     size_t n, cap;
 };
 
-struct spans_head { /* of a chunk */
+struct spans_head {       /* of a chunk */
     int64_t first, until; /* its first start, its latest end */
     int64_t longest;      /* the longest of its spans */
     struct spans_chunk *chunk;

@@ -82,7 +82,8 @@ int32_t mig_most(const struct mig_board *b, size_t profile) {
     struct mig_state s = {{0}};
     const struct mig_profile *p = &b->profiles[profile];
     int32_t n = 0;
-    for (int32_t i = 0; i < b->slices; i++) { /* starts of one profile are evenly spaced: greedy is best */
+    for (int32_t i = 0; i < b->slices;
+         i++) { /* starts of one profile are evenly spaced: greedy is best */
         if (mig_legal(b, &s, profile, i)) {
             s.at[i] = (int8_t)(profile + 1);
             n++;

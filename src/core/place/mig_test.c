@@ -16,7 +16,8 @@ static const struct mig_profile SEVEN[] = {
     {.id = 20, .size = 1, .max = 1, .starts = 0x7f, .media = true},
 };
 static const struct mig_profile A30[] = {
-    {.id = 14, .size = 1, .max = 4, .starts = 0xf}, {.id = 5, .size = 2, .max = 2, .starts = 0x5},
+    {.id = 14, .size = 1, .max = 4, .starts = 0xf},
+    {.id = 5, .size = 2, .max = 2, .starts = 0x5},
     {.id = 0, .size = 4, .max = 1, .starts = 0x1},
 };
 static const struct mig_profile RTX[] = {

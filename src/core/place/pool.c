@@ -182,9 +182,12 @@ static int gpu_fill(struct pool *p, struct bump *b, const struct gpu_card *in, s
     };
     for (size_t k = 0; k < in->n_profiles; k++) {
         const struct gpu_profile *q = &in->profiles[k];
-        profiles[k] = (struct mig_profile){
-            .id = q->id, .size = q->size, .max = q->max_instances, .starts = q->starts,
-            .media = q->media, .name = bump_str(b, q->name)};
+        profiles[k] = (struct mig_profile){.id = q->id,
+                                           .size = q->size,
+                                           .max = q->max_instances,
+                                           .starts = q->starts,
+                                           .media = q->media,
+                                           .name = bump_str(b, q->name)};
         if (q->size < 1 || q->size > INVENTORY_SLICES_MAX) {
             profiles[k].size = 1;
             profiles[k].starts = 0; /* never legal */
@@ -418,8 +421,7 @@ int pool_node_put(struct pool *p, const struct node_input *in, bool *ret_changed
             p->n_managed -= p->nodes.v[at]->managed;
             node_free(p->nodes.v[at]);
         } else {
-            memmove(&p->nodes.v[at + 1], &p->nodes.v[at],
-                    (p->nodes.n - at) * sizeof(*p->nodes.v));
+            memmove(&p->nodes.v[at + 1], &p->nodes.v[at], (p->nodes.n - at) * sizeof(*p->nodes.v));
             p->nodes.n++;
         }
         p->nodes.v[at] = n;

@@ -61,25 +61,26 @@ struct seat_device {
     int32_t profile_id, start, size; /* profile_id -1: the whole GPU */
     struct str profile;
     uint32_t resource;
-    bool counted; /* it holds its slices on a GPU that the pool knows */
+    bool counted;     /* it holds its slices on a GPU that the pool knows */
     bool live_lifted; /* inside a trial: what its pod is seen to hold there counts as free */
 };
 
 struct seat {
-    struct str workload, pod, set, node; /* uids, pod set, node name; in the seat's own memory, pod apart */
+    struct str workload, pod, set,
+        node;        /* uids, pod set, node name; in the seat's own memory, pod apart */
     int32_t ordinal; /* n-th pod of its pod set */
     struct pool_amount *amounts;
     size_t n_amounts;
     struct seat_device *devices;
     size_t n_devices;
-    struct seat *prev, *next;           /* of the pool */
+    struct seat *prev, *next;             /* of the pool */
     struct seat *group_prev, *group_next; /* of the workload, in order of planning */
     struct seat *home_prev, *home_next;   /* of the node */
-    bool counted;                       /* its amounts are counted on its node */
-    bool loose;                         /* in no plan of its workload: it goes with its pod */
-    bool leaving;                       /* its workload gave it back; its pod has not ended yet */
-    bool lifted;                        /* inside a trial: it counts as given back */
-    struct seat *lift_prev, *lift_next; /* of those */
+    bool counted;                         /* its amounts are counted on its node */
+    bool loose;                           /* in no plan of its workload: it goes with its pod */
+    bool leaving;                         /* its workload gave it back; its pod has not ended yet */
+    bool lifted;                          /* inside a trial: it counts as given back */
+    struct seat *lift_prev, *lift_next;   /* of those */
 };
 
 /* One pod to place. */
@@ -111,11 +112,11 @@ enum place_trouble {
 /* Why a plan failed, as data. */
 struct place_why {
     enum place_trouble trouble;
-    struct str set;  /* of the request */
+    struct str set; /* of the request */
     uint32_t resource;
-    struct str profile; /* PLACE_NO_SLICE: "2g.35gb", in the pool's memory */
-    int64_t need, most; /* amounts; whole GPUs; for slices: the most free slices on one GPU */
-    int32_t nodes, gpus; /* matching ones that are in service */
+    struct str profile;   /* PLACE_NO_SLICE: "2g.35gb", in the pool's memory */
+    int64_t need, most;   /* amounts; whole GPUs; for slices: the most free slices on one GPU */
+    int32_t nodes, gpus;  /* matching ones that are in service */
     int32_t placed, pods; /* how far the plan came */
 };
 

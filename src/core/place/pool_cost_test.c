@@ -1,9 +1,9 @@
 /* What places cost: counted in nodes, seats and steps of the budget, never in time. */
 #include "api/h200_fixture.h"
 #include "base/prng.h"
-#include "core/test/engine_fixture.h"
 #include "core/admit/engine_private.h"
 #include "core/place/pool_private.h"
+#include "core/test/engine_fixture.h"
 
 static struct gpu_profile PROFILES[] = {H200_1G_18GB, H200_2G_35GB, H200_3G_71GB, H200_7G_141GB};
 enum { N_PROFILES = sizeof(PROFILES) / sizeof(*PROFILES), CARDS = 4 };

@@ -1,8 +1,8 @@
 /* pool_plan (core): choosing places. See pool.h for the order of preference. */
 #include <limits.h>
 
-#include "core/quota/amount.h"
 #include "core/place/pool_private.h"
+#include "core/quota/amount.h"
 
 /* A device that a pod wants, largest first. */
 struct want {
@@ -231,8 +231,8 @@ bool plan_node_try(const struct pool *p, struct pool_node *n, const struct place
         if (room != NULL && room->total > 0) {
             free_share = amount_share(room->total - room->used, room->total);
         }
-        t->score = (struct score){.loss = 0, .switches = (int64_t)n->n_gpus,
-                                  .emptiness = free_share};
+        t->score =
+            (struct score){.loss = 0, .switches = (int64_t)n->n_gpus, .emptiness = free_share};
     }
     return fits;
 }
@@ -245,8 +245,10 @@ static int seat_commit(struct pool *p, struct seat as, const struct pool_node *n
     struct seat_device devices[POOL_POD_DEVICES_MAX];
     for (size_t i = 0; i < t->n; i++) {
         const struct pick *k = &t->picks[i];
-        devices[i] = (struct seat_device){.gpu = k->gpu->uuid, .gpu_index = k->gpu->index,
-                                          .profile_id = -1, .resource = p->gpu_resource,
+        devices[i] = (struct seat_device){.gpu = k->gpu->uuid,
+                                          .gpu_index = k->gpu->index,
+                                          .profile_id = -1,
+                                          .resource = p->gpu_resource,
                                           .size = k->gpu->board.slices};
         if (k->profile >= 0) {
             const struct mig_profile *q = &k->gpu->board.profiles[k->profile];
@@ -403,8 +405,8 @@ static int64_t weight(const struct pool *p, const struct place_input *in) {
         }
         for (size_t n = 0; n < p->nodes.n && in->amounts[i].v > 0; n++) {
             const struct pool_node *node = p->nodes.v[n];
-            int32_t q = node->n_gpus > 0 ? gpu_profile_of(&node->gpus[0], in->amounts[i].resource)
-                                         : -1;
+            int32_t q =
+                node->n_gpus > 0 ? gpu_profile_of(&node->gpus[0], in->amounts[i].resource) : -1;
             if (q >= 0) {
                 most = amount_max(most, node->gpus[0].board.profiles[q].size);
                 break;
@@ -493,8 +495,8 @@ int pool_plan_loose(struct pool *p, struct str workload, struct str pod,
 int pool_replace(struct pool *p, struct str workload, struct str pod, const struct place_input *in,
                  bool *ret_placed, struct place_why *why) {
     struct seat *old = pool_workload_first(p, workload);
-    while (old != NULL && (!str_empty(old->pod) || !str_eq(old->set, in->set) ||
-                           pool_seat_usable(p, old))) {
+    while (old != NULL &&
+           (!str_empty(old->pod) || !str_eq(old->set, in->set) || pool_seat_usable(p, old))) {
         old = old->group_next;
     }
     if (old == NULL) {

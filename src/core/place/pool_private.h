@@ -24,8 +24,8 @@ struct pool_gpu {
     int32_t index;
     bool in_service, mig_on, may_switch;
     struct mig_board board;
-    struct mig_state held;  /* by seats */
-    struct mig_state live;  /* by pods that the inventory names */
+    struct mig_state held; /* by seats */
+    struct mig_state live; /* by pods that the inventory names */
     bool held_whole, live_whole;
     /* Hashes of the uids of the pods that the inventory names, by start. A slice that a trial lifted is negative in
      * `live`. */
@@ -127,8 +127,8 @@ struct pool {
     struct seat *claims;  /* their workload is the owner */
     struct map pins;      /* queue -> pool_pins */
     size_t n_seats, n_managed;
-    size_t recounted;  /* seats looked at for nodes that changed, in all */
-    size_t plan_cost;  /* nodes looked at by the last plan */
+    size_t recounted; /* seats looked at for nodes that changed, in all */
+    size_t plan_cost; /* nodes looked at by the last plan */
     uint64_t generation;
     struct pool_trial trial;
 };
@@ -137,7 +137,7 @@ struct pool_node *pool_node(const struct pool *p, struct str name);
 struct node_room *pool_room(const struct pool_node *n, uint32_t resource);
 struct pool_gpu *pool_gpu(const struct pool_node *n, struct str uuid);
 bool gpu_takes_slices(const struct pool_gpu *g);
-bool gpu_takes_whole(const struct pool_gpu *g); /* and is empty */
+bool gpu_takes_whole(const struct pool_gpu *g);       /* and is empty */
 struct mig_state gpu_state(const struct pool_gpu *g); /* held and live together */
 /* The profile of a resource on a GPU, or -1. */
 int32_t gpu_profile_of(const struct pool_gpu *g, uint32_t resource);
@@ -182,7 +182,7 @@ struct plan_rank {
     uint32_t node; /* of pool.nodes */
 };
 VEC(rank_vec, struct plan_rank);
-struct plan_memo { /* all 0: of nobody */
+struct plan_memo {                /* all 0: of nobody */
     const struct place_input *in; /* NULL: nothing is known */
     struct rank_vec ranks;        /* a heap */
 };

@@ -663,22 +663,14 @@ static void replaced_by_as_much(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packs),
-        cmocka_unit_test(says_what_is_left),
-        cmocka_unit_test(whose_nodes),
-        cmocka_unit_test(whose_pods),
-        cmocka_unit_test(together),
-        cmocka_unit_test(the_node_has_the_last_word),
-        cmocka_unit_test(media_once),
-        cmocka_unit_test(seats_written_down),
-        cmocka_unit_test(random_plans),
-        cmocka_unit_test(set_aside),
-        cmocka_unit_test(set_aside_whole),
-        cmocka_unit_test(pins),
-        cmocka_unit_test(pinned_cards),
-        cmocka_unit_test(replaced_by_as_much),
-        cmocka_unit_test(short_of_memory),
-        cmocka_unit_test(plans_short_of_memory),
+        cmocka_unit_test(packs),           cmocka_unit_test(says_what_is_left),
+        cmocka_unit_test(whose_nodes),     cmocka_unit_test(whose_pods),
+        cmocka_unit_test(together),        cmocka_unit_test(the_node_has_the_last_word),
+        cmocka_unit_test(media_once),      cmocka_unit_test(seats_written_down),
+        cmocka_unit_test(random_plans),    cmocka_unit_test(set_aside),
+        cmocka_unit_test(set_aside_whole), cmocka_unit_test(pins),
+        cmocka_unit_test(pinned_cards),    cmocka_unit_test(replaced_by_as_much),
+        cmocka_unit_test(short_of_memory), cmocka_unit_test(plans_short_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,8 +50,7 @@ static struct quota_node *node_new(struct quota_forest *f, bool queue, struct st
     n->redrawn = true;
     n->weight = 1;
     n->name = (struct str){mem_cstr(name), name.n};
-    if (n->name.p == NULL ||
-        map_put(queue ? &f->queues : &f->cohorts, n->name, n, NULL) != 0) {
+    if (n->name.p == NULL || map_put(queue ? &f->queues : &f->cohorts, n->name, n, NULL) != 0) {
         node_free(n);
         return NULL;
     }
@@ -66,8 +65,8 @@ static int limits_cmp(const void *a, const void *b) {
 /* The cells of a node: what its spec offers, and what `more` (sorted) adds with nothing of its own. Usage is carried
  * over for queues, whose usage is the truth; cohorts are summed later. */
 static int cells_build(struct quota_node *n, const uint32_t *more, size_t n_more) {
-    struct quota_cell *cells = mem_array(n->n_own + n_more + (n->queue ? n->n_cells : 0) + 1,
-                                         sizeof(*cells));
+    struct quota_cell *cells =
+        mem_array(n->n_own + n_more + (n->queue ? n->n_cells : 0) + 1, sizeof(*cells));
     if (cells == NULL) {
         return ERR_NOMEM;
     }
@@ -401,7 +400,8 @@ static int pair_cmp(const void *a, const void *b) {
 /* Children's pairs, gathered at the parent while walking up: one list per node, in the order of `order`. */
 static int build_all(struct quota_forest *f, struct pair_vec *wanted) {
     for (size_t i = 0; i < f->order.n; i++) {
-        f->order.v[i]->n_children = (uint32_t)i; /* its place in `wanted`, until counted again below */
+        f->order.v[i]->n_children =
+            (uint32_t)i; /* its place in `wanted`, until counted again below */
     }
     for (size_t i = 0; i < f->order.n; i++) {
         struct quota_node *n = f->order.v[i];
@@ -623,8 +623,7 @@ int quota_nodes_of(const struct quota_forest *f, const struct quota_nodes *roots
 /* ---- questions ---- */
 
 int64_t quota_local(const struct quota_cell *c) {
-    return c->q.lending == AMOUNT_NONE ? 0
-                                       : amount_max(0, amount_sub(c->subtree, c->q.lending));
+    return c->q.lending == AMOUNT_NONE ? 0 : amount_max(0, amount_sub(c->subtree, c->q.lending));
 }
 
 int64_t quota_local_available(const struct quota_cell *c) {

@@ -46,7 +46,8 @@ struct quota_cell {
     struct quota_node *node;
     struct quota_cell *over_first;            /* children's cells of this pair that are `over` */
     struct quota_cell *over_next, *over_prev; /* beside this one, when it is */
-    bool over;    /* uses more than its subtree has, below a parent: it borrows. Settled forests only */
+    bool
+        over; /* uses more than its subtree has, below a parent: it borrows. Settled forests only */
     bool offered; /* in the node's own spec: not only kept for usage or children */
 };
 
@@ -61,7 +62,7 @@ struct quota_node {
     bool queue, declared, active;
     bool apart; /* not linked to the parent: in a cycle, or under one */
     bool edited, stale,
-        gathered;             /* stale: on a root, of all in its tree. gathered: while settling */
+        gathered; /* stale: on a root, of all in its tree. gathered: while settling */
     bool
         redrawn; /* limits or parent are others than when it was settled. Settled roots: somebody's in the tree, until
                      the forest's user has read and cleared it */
@@ -69,8 +70,8 @@ struct quota_node {
     size_t n_own;
     struct quota_cell *cells; /* sorted by pair */
     size_t n_cells;
-    struct str parent_name;    /* empty: none */
-    struct quota_node *above;  /* whom parent_name means; linked at once */
+    struct str parent_name;   /* empty: none */
+    struct quota_node *above; /* whom parent_name means; linked at once */
     struct quota_node *below, *beside,
         *beside_prev; /* the first that names this one; the others with it */
     struct {
@@ -79,13 +80,14 @@ struct quota_node {
     } list[QUOTA_LISTS];
     struct quota_node *parent; /* set by settle; NULL for roots and nodes apart */
     uint32_t height, depth, n_children;
-    struct quota_node *root, *tree_first, *tree_next; /* settled: the queues of a tree, from its root */
-    double weight;                                    /* fair sharing; 1 until its user sets it */
+    struct quota_node *root, *tree_first,
+        *tree_next;          /* settled: the queues of a tree, from its root */
+    double weight;           /* fair sharing; 1 until its user sets it */
     struct quota_lend *lend; /* settled, cohorts: sorted by resource */
     size_t n_lend;
     uint64_t stamp; /* of the last walk that met this node (quota_forest.stamp) */
     void *walk;     /* what that walk keeps here */
-    void *user; /* the engine's queue */
+    void *user;     /* the engine's queue */
 };
 VEC(quota_nodes, struct quota_node *);
 
@@ -104,7 +106,7 @@ struct quota_forest {
     unsigned trial; /* how many trials are open, one inside the other */
     bool dirty;     /* something is stale */
     uint64_t built; /* nodes built anew, in all */
-    uint64_t stamp;   /* the last walk's; a walk takes the next */
+    uint64_t stamp; /* the last walk's; a walk takes the next */
 };
 
 void quota_init(struct quota_forest *f);
@@ -138,8 +140,8 @@ int quota_hold(struct quota_forest *f, struct quota_node *queue, uint32_t pair, 
 
 int64_t quota_local(const struct quota_cell *c);
 int64_t quota_local_available(const struct quota_cell *c); /* what is local and free, at least 0 */
-int64_t quota_available(const struct quota_cell *c); /* may be negative when overcommitted */
-int64_t quota_potential(const struct quota_cell *c); /* as if nothing were used */
+int64_t quota_available(const struct quota_cell *c);       /* may be negative when overcommitted */
+int64_t quota_potential(const struct quota_cell *c);       /* as if nothing were used */
 bool quota_borrows_with(const struct quota_cell *c, int64_t v);
 /* Have all n cells, of one node, room of their own for rest[]? What has no room there is left in rest, and cells[]
  * become the parent's: asked again, it is about that one. */

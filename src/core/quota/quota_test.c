@@ -12,8 +12,7 @@ static struct quota_node *put(struct quota_forest *f, bool queue, const char *na
                               int64_t lending) {
     struct quota_limits q = {PAIR, nominal, borrowing, lending};
     struct quota_node *n;
-    assert_int_equal(
-        quota_put(f, queue, str_of(name), str_of(parent), true, &q, 1, &n), 0);
+    assert_int_equal(quota_put(f, queue, str_of(name), str_of(parent), true, &q, 1, &n), 0);
     return n;
 }
 

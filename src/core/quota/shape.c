@@ -61,8 +61,8 @@ struct taint_list taints_copy(struct bump *b, struct taint_list t) {
 static size_t tolerations_size(struct toleration_list t) {
     size_t size = bump_size(t.n * sizeof(*t.v));
     for (size_t i = 0; i < t.n; i++) {
-        size += bump_size(t.v[i].key.n) + bump_size(t.v[i].operator.n) +
-                bump_size(t.v[i].value.n) + bump_size(t.v[i].effect.n);
+        size += bump_size(t.v[i].key.n) + bump_size(t.v[i].operator.n) + bump_size(t.v[i].value.n) +
+                bump_size(t.v[i].effect.n);
     }
     return size;
 }
@@ -72,7 +72,7 @@ static struct toleration_list tolerations_copy(struct bump *b, struct toleration
     for (size_t i = 0; i < t.n; i++) {
         to.v[i] = t.v[i];
         to.v[i].key = bump_str(b, t.v[i].key);
-        to.v[i].operator = bump_str(b, t.v[i].operator);
+        to.v[i].operator= bump_str(b, t.v[i].operator);
         to.v[i].value = bump_str(b, t.v[i].value);
         to.v[i].effect = bump_str(b, t.v[i].effect);
     }
@@ -265,8 +265,8 @@ bool shape_matches_node(const struct shape *s, const struct flavor_input *f, str
             holds = rule_holds(&t->labels[k], labels_get(labels, t->labels[k].key));
         }
         for (size_t k = 0; k < t->n_fields && holds; k++) {
-            holds = str_is(t->fields[k].key, "metadata.name") &&
-                    rule_holds(&t->fields[k], &node_name);
+            holds =
+                str_is(t->fields[k].key, "metadata.name") && rule_holds(&t->fields[k], &node_name);
         }
         if (holds) {
             return true;

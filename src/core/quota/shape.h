@@ -53,7 +53,8 @@ static inline size_t bump_size(size_t n) {
     return (n + 7) & ~(size_t)7;
 }
 
-size_t shape_size(const struct shape *s); /* bytes that shape_copy takes from a bump, without the struct itself */
+size_t shape_size(
+    const struct shape *s); /* bytes that shape_copy takes from a bump, without the struct itself */
 void shape_copy(struct bump *b, const struct shape *s, struct shape *to);
 size_t flavor_input_size(const struct flavor_input *f);
 void flavor_input_copy(struct bump *b, const struct flavor_input *f, struct flavor_input *to);

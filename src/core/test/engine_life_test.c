@@ -1,6 +1,6 @@
 /* Tests of what happens to workloads beside decisions: moves, readiness, checks, being told; and of trees apart. */
-#include "core/test/engine_fixture.h"
 #include "core/admit/engine_private.h"
+#include "core/test/engine_fixture.h"
 
 static void one(struct world *w, struct engine_options o) {
     setup_with(w, o);

@@ -288,8 +288,8 @@ static void preemptors_first(void **state) {
     for (int i = 0; i < 4; i++) {
         struct world w;
         bool first = i % 2 == 1;
-        setup_with(&w, (struct engine_options){.prioritize_preemptors = first,
-                                               .fair_sharing = i > 1});
+        setup_with(&w,
+                   (struct engine_options){.prioritize_preemptors = first, .fair_sharing = i > 1});
         flavor(&w, "f", (struct flavor_input){0});
         queue_as(&w,
                  (struct queue_input){.name = STR("x"),
@@ -444,22 +444,14 @@ static void flavorless_still_holds(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(victims_leave_first),
-        cmocka_unit_test(kept),
-        cmocka_unit_test(a_holder_falls),
-        cmocka_unit_test(gates),
-        cmocka_unit_test(first_until_it_is_in),
-        cmocka_unit_test(first_until_that_is_seen),
-        cmocka_unit_test(protected_for_a_while),
-        cmocka_unit_test(overlapping),
-        cmocka_unit_test(another_victim),
-        cmocka_unit_test(kept_for_the_owner),
-        cmocka_unit_test(freed_for_one),
-        cmocka_unit_test(preemptors_first),
-        cmocka_unit_test(no_second_turn),
-        cmocka_unit_test(not_freed_yet),
-        cmocka_unit_test(stopped_still_holds),
-        cmocka_unit_test(stopped_is_not_reclaimed_from),
+        cmocka_unit_test(victims_leave_first),    cmocka_unit_test(kept),
+        cmocka_unit_test(a_holder_falls),         cmocka_unit_test(gates),
+        cmocka_unit_test(first_until_it_is_in),   cmocka_unit_test(first_until_that_is_seen),
+        cmocka_unit_test(protected_for_a_while),  cmocka_unit_test(overlapping),
+        cmocka_unit_test(another_victim),         cmocka_unit_test(kept_for_the_owner),
+        cmocka_unit_test(freed_for_one),          cmocka_unit_test(preemptors_first),
+        cmocka_unit_test(no_second_turn),         cmocka_unit_test(not_freed_yet),
+        cmocka_unit_test(stopped_still_holds),    cmocka_unit_test(stopped_is_not_reclaimed_from),
         cmocka_unit_test(flavorless_still_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

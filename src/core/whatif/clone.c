@@ -2,8 +2,8 @@
 #include "core/whatif/clone.h"
 
 #include "core/admit/engine_private.h"
-#include "core/place/pool_private.h"
 #include "core/admit/usage.h"
+#include "core/place/pool_private.h"
 
 enum {
     HOLDING_MAX = 4000,
@@ -28,7 +28,7 @@ struct take {
     struct clone_limits limits;
     struct workload_vec holding, pending;
     struct quota_nodes nodes; /* of the trees */
-    struct found *found; /* by number of the clone's queue */
+    struct found *found;      /* by number of the clone's queue */
     size_t pending_per_queue;
     struct {
         const struct engine_workload *of;

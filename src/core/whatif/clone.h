@@ -49,7 +49,8 @@ struct clone {
     struct flavor_input *flavors; /* those that are there */
     struct cohort_input *cohorts;
     struct queue_input *queues;
-    struct clone_work *works; /* those that hold first, then the pending ones of each queue in its order */
+    struct clone_work
+        *works; /* those that hold first, then the pending ones of each queue in its order */
     struct node_input *nodes;
     struct seat *seats;
     struct clone_pins *pins;    /* of queues */
@@ -69,8 +70,8 @@ void clone_release(struct clone *c);
 struct str clone_root(struct engine *e, struct str queue, struct arena *a);
 
 /* The queues whose spec names the flavor, in the arena. ERR_NOMEM. */
-int clone_flavor_users(const struct engine *e, struct str flavor, struct arena *a,
-                       struct str **ret, size_t *ret_n);
+int clone_flavor_users(const struct engine *e, struct str flavor, struct arena *a, struct str **ret,
+                       size_t *ret_n);
 
 /* ERR_NOMEM, or an error of the engine's. */
 int clone_build(const struct clone *c, struct engine **ret);

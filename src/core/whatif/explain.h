@@ -11,13 +11,13 @@
 #include "core/admit/engine.h"
 
 enum lack_kind {
-    LACK_NOTHING,    /* quota is there in this flavor */
-    LACK_QUOTA,      /* it is in use */
-    LACK_CAPACITY,   /* more than the queue could ever have */
-    LACK_RESOURCE,   /* no resource group of the queue covers the resource */
-    LACK_NO_FLAVOR,  /* the flavor does not exist */
-    LACK_TAINT,      /* the flavor has a taint that the pods do not tolerate */
-    LACK_AFFINITY    /* the pods' selector or affinity excludes the flavor */
+    LACK_NOTHING,   /* quota is there in this flavor */
+    LACK_QUOTA,     /* it is in use */
+    LACK_CAPACITY,  /* more than the queue could ever have */
+    LACK_RESOURCE,  /* no resource group of the queue covers the resource */
+    LACK_NO_FLAVOR, /* the flavor does not exist */
+    LACK_TAINT,     /* the flavor has a taint that the pods do not tolerate */
+    LACK_AFFINITY   /* the pods' selector or affinity excludes the flavor */
 };
 
 /* Why a holder is not preempted for the asker. */
@@ -29,14 +29,14 @@ enum keep_rule {
     KEEP_RECLAIM_NEVER, /* another queue: reclaimWithinCohort is Never */
     KEEP_INACTIVE, /* another queue, which is stopped or lacks a flavor: nothing is taken from it */
     KEEP_NOMINAL,  /* another queue, which uses no more than its own quota */
-    KEEP_BORROWING,       /* the asker's queue would itself borrow; borrowWithinCohort is Never */
+    KEEP_BORROWING, /* the asker's queue would itself borrow; borrowWithinCohort is Never */
     KEEP_BORROWING_PRIORITY, /* the same, and the holder's priority is not lower */
-    KEEP_THRESHOLD,       /* the same, and the holder's priority is above maxPriorityThreshold */
-    KEEP_PROTECTED,       /* berth.dev/protected-until is still to come */
-    KEEP_MINIMUM_RUNTIME, /* it has not yet run for its berth.dev/minimum-runtime */
-    KEEP_GATED,           /* a preemption gate of the asker is closed */
-    KEEP_SHARE,           /* fair sharing: its queue's share is not the larger one */
-    KEEP_NOT_ENOUGH,      /* no rule: it may go, but that would not be enough, or is being tried */
+    KEEP_THRESHOLD,          /* the same, and the holder's priority is above maxPriorityThreshold */
+    KEEP_PROTECTED,          /* berth.dev/protected-until is still to come */
+    KEEP_MINIMUM_RUNTIME,    /* it has not yet run for its berth.dev/minimum-runtime */
+    KEEP_GATED,              /* a preemption gate of the asker is closed */
+    KEEP_SHARE,              /* fair sharing: its queue's share is not the larger one */
+    KEEP_NOT_ENOUGH, /* no rule: it may go, but that would not be enough, or is being tried */
     KEEP_RULES
 };
 
@@ -56,13 +56,13 @@ struct explain_lack {
     enum lack_kind kind;
     uint32_t flavor, resource;
     int64_t need, available, missing, capacity;
-    bool least;            /* need is that of the fewest pods that it may start with */
-    struct str limit_at;   /* LACK_QUOTA: the node whose limit is met */
-    bool limit_is_queue;   /* the asker's own borrowing limit, or it has no cohort */
+    bool least;          /* need is that of the fewest pods that it may start with */
+    struct str limit_at; /* LACK_QUOTA: the node whose limit is met */
+    bool limit_is_queue; /* the asker's own borrowing limit, or it has no cohort */
     struct str taint_key, taint_value, taint_effect;
     struct explain_holder *holders; /* biggest first, then by uid */
     size_t n_holders, n_holders_all;
-    int64_t held_all; /* by all of them */
+    int64_t held_all;                   /* by all of them */
     struct explain_borrower *borrowers; /* biggest first */
     size_t n_borrowers, n_borrowers_all;
 };
@@ -86,7 +86,8 @@ struct explain_bar {
 struct explanation {
     struct explain_lack *lacks; /* each flavor that was short, in the queue's order */
     size_t n_lacks;
-    bool fits; /* every resource has a flavor with enough quota: it waits for its turn, or for a place */
+    bool
+        fits; /* every resource has a flavor with enough quota: it waits for its turn, or for a place */
     bool strict; /* its queue is StrictFIFO */
     bool active; /* its queue admits */
     struct explain_rule rules[KEEP_RULES];
@@ -110,7 +111,8 @@ int explain_workload(struct explain_index *x, struct str uid, const struct expla
                      struct arena *a, struct explanation *ret);
 
 const char *keep_rule_name(enum keep_rule r); /* "WithinClusterQueueNever" */
-bool keep_rule_borrows(enum keep_rule r);     /* it would not keep, did the asker's queue not borrow */
-const char *keep_rule_text(enum keep_rule r); /* "its queue does not preempt its own workloads ..." */
+bool keep_rule_borrows(enum keep_rule r); /* it would not keep, did the asker's queue not borrow */
+const char *
+keep_rule_text(enum keep_rule r); /* "its queue does not preempt its own workloads ..." */
 
 #endif

@@ -315,7 +315,7 @@ static void cohort_of_cpu(struct world *w, const char *name, const char *parent,
 
 static void submit_two(struct world *w, int64_t priority, int64_t gpus, int64_t cpus) {
     struct node_amount a[] = {{STR("cpu"), cpus}, {STR("gpu"), gpus}};
-    struct toleration t = {.key = STR("gpu"), .operator = STR("Exists")};
+    struct toleration t = {.key = STR("gpu"), .operator= STR("Exists")};
     struct shape shape = {.tolerations = {&t, 1}};
     struct set_input s = {STR("main"), 2, 0, &shape, a, 2};
     struct workload_input in = {.uid = STR("p"),

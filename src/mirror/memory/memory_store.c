@@ -50,7 +50,7 @@ static void name_it(struct memory_store *s, yyjson_mut_doc *d, yyjson_mut_val *m
     }
     /* The first eight digits tell them apart, as a real one's mostly do. */
     int n = snprintf(text, sizeof text, "%08llx-0000-4000-8000-%012llx",
-                 (unsigned long long)(s->serial & UINT32_MAX), (unsigned long long)s->serial);
+                     (unsigned long long)(s->serial & UINT32_MAX), (unsigned long long)s->serial);
     json_mset_str(d, meta, "uid", str_from(text, (size_t)n));
     json_mset_str(d, meta, "creationTimestamp", now_text(s, 0, at));
 }
@@ -101,7 +101,7 @@ static bool may_go(const struct kind *k, yyjson_mut_val *root) {
     yyjson_mut_val *grace = json_mpath(root, "metadata.deletionGracePeriodSeconds");
     return json_mpath(root, "metadata.deletionTimestamp") &&
            length_at(root, "metadata.finalizers") == 0 &&
-           (!grace || yyjson_mut_get_sint(grace) == 0) &&
+           (grace == NULL || yyjson_mut_get_sint(grace) == 0) &&
            (strcmp(k->kind, "Namespace") != 0 || length_at(root, "spec.finalizers") == 0);
 }
 
@@ -199,7 +199,7 @@ int memory_store_patch(struct memory_store *s, const struct kind *k, struct str 
                        const char *sub, enum patch_type type, struct str body,
                        const struct object **ret, struct err *err) {
     const struct object *o = mirror_get(s->mirror, k, ns, name);
-    if (!o) {
+    if (o == NULL) {
         return err_set(err, ERR_NOT_FOUND, "%s \"%.*s\" not found", k->plural, STR_ARG(name));
     }
     struct arena a;
@@ -229,7 +229,7 @@ int memory_store_patch(struct memory_store *s, const struct kind *k, struct str 
 static void drop_finalizer(yyjson_mut_val *list, const char *name) {
     size_t i, n;
     yyjson_mut_val *v;
-    if (!list) {
+    if (list == NULL) {
         return;
     }
     yyjson_mut_arr_foreach(list, i, n, v) {
@@ -253,7 +253,7 @@ static void set_propagation(yyjson_mut_doc *d, yyjson_mut_val *root, const struc
     drop_finalizer(list, "orphan");
     drop_finalizer(list, "foregroundDeletion");
     if (orphan || foreground) {
-        if (!list) {
+        if (list == NULL) {
             list = yyjson_mut_arr(d);
             json_mset(d, meta, STR("finalizers"), list);
         }
@@ -276,7 +276,7 @@ int memory_store_remove(struct memory_store *s, const struct kind *k, struct str
                         struct str name, const struct delete_options *o, const struct object **ret,
                         struct err *err) {
     const struct object *was = mirror_get(s->mirror, k, ns, name);
-    if (!was) {
+    if (was == NULL) {
         return err_set(err, ERR_NOT_FOUND, "%s \"%.*s\" not found", k->plural, STR_ARG(name));
     }
     if (o && ((!str_empty(o->uid) && !str_eq(o->uid, was->uid)) || (o->rv && o->rv != was->rv))) {

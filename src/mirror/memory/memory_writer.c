@@ -60,7 +60,7 @@ static void write_due(void *ctx) {
     while (n-- > 0 && w->first) { /* a callback may have released the writer */
         struct memory_write *x = w->first;
         w->first = x->next;
-        if (!w->first) {
+        if (w->first == NULL) {
             w->last = &w->first;
         }
         one(w, x);

@@ -17,7 +17,7 @@ static DIR *open_dir(int at, const char *name, struct stat *ret) {
     int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *d = fd == -1 || fstat(fd, ret) == -1 ? NULL : fdopendir(fd);
 
-    if (!d && fd != -1) {
+    if (d == NULL && fd != -1) {
         close(fd);
     }
     return d;
@@ -52,7 +52,7 @@ static void descend(struct disk_walk *w, const char *name) {
         return;
     }
     DIR *below = open_dir(dirfd(w->at), name, &st);
-    if (!below || st.st_dev != w->dev) {
+    if (below == NULL || st.st_dev != w->dev) {
         if (below) {
             closedir(below);
         }
@@ -107,7 +107,7 @@ unsigned disk_walk_on(struct disk_walk *w, unsigned steps) {
         struct dirent *e = readdir(w->at);
         struct stat st;
         n++;
-        if (!e) {
+        if (e == NULL) {
             ascend(w);
         } else if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
                    fstatat(dirfd(w->at), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&

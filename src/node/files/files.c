@@ -98,7 +98,7 @@ int file_load(const char *dir, const char *name, struct arena *a, struct str *re
     int code = 0;
     if (fstat(fd, &st) == -1 || st.st_size > FILE_READ_MAX) {
         code = err_set(err, ERR_TOO_LARGE, "%s: too large", path);
-    } else if (!(p = arena_alloc(a, (size_t)st.st_size + 1))) {
+    } else if ((p = arena_alloc(a, (size_t)st.st_size + 1)) == NULL) {
         code = err_set(err, ERR_NOMEM, "no memory");
     }
     while (code == 0 && n < (size_t)st.st_size) {
@@ -192,7 +192,7 @@ static int remove_all_in(struct removal *r, int dir, int depth) {
     struct dirent *e;
     int result = 0, why = 0;
 
-    if (!d) {
+    if (d == NULL) {
         close(dir);
         return -1;
     }

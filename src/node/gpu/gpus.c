@@ -107,7 +107,7 @@ void gpus_start(struct gpus *g, bool (*alive)(void *ctx, struct str pod_uid),
 struct gpus *gpus_new(const struct gpus_options *o, struct err *err) {
     struct gpus *g = mem_zalloc(sizeof(*g));
 
-    if (!g) {
+    if (g == NULL) {
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
     }
@@ -117,7 +117,7 @@ struct gpus *gpus_new(const struct gpus_options *o, struct err *err) {
     g->poll = g->clock->timer_new(g->clock, on_poll, g);
     g->retry = g->clock->timer_new(g->clock, on_retry, g);
     g->tell = g->clock->timer_new(g->clock, on_tell, g);
-    if (!g->poll || !g->retry || !g->tell) {
+    if (g->poll == NULL || g->retry == NULL || g->tell == NULL) {
         gpus_free(g);
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
@@ -126,7 +126,7 @@ struct gpus *gpus_new(const struct gpus_options *o, struct err *err) {
 }
 
 void gpus_free(struct gpus *g) {
-    if (!g) {
+    if (g == NULL) {
         return;
     }
     while (g->queue) {

@@ -86,7 +86,7 @@ void gpus_unmake(struct gpus *g, struct card *c, struct slice *s) {
         *u = (struct unmaking){.g = g, .profile = s->profile, .start = s->start};
         memcpy(u->uuid, c->uuid, sizeof(u->uuid));
     }
-    if (!u ||
+    if (u == NULL ||
         nvml_ask(g->o.nvml, on_unmade, u, "destroy %s %d %d", c->uuid, s->profile, s->start)) {
         mem_free(u);
         s->state = SLICE_LIVE;
@@ -144,14 +144,14 @@ static void finish(struct acquire *a, int code) {
         uuids[i] = s ? str_of(s->uuid) : c ? str_of(c->uuid) : STR("");
         hold(g, uuids[i].p, 1);
     }
-    if (code == 0 && a->n && !uuids) {
+    if (code == 0 && a->n && uuids == NULL) {
         code = err_set(&a->err, ERR_NOMEM, "no memory");
     }
     if (code) {
         gpus_release(g, str_of(a->pod));
     }
     g->queue = a->next;
-    if (!g->queue) {
+    if (g->queue == NULL) {
         g->queue_last = &g->queue;
     }
     g->busy = false;
@@ -253,7 +253,7 @@ static void make_slice(struct acquire *a, struct card *c, const struct pod_devic
         return;
     }
     s = free_place(c, d);
-    if (!s) {
+    if (s == NULL) {
         fail(a, ERR_CONFLICT, "the place of the slice is taken", c);
         return;
     }
@@ -282,7 +282,7 @@ static void step(struct acquire *a) {
     const struct pod_device *d = &a->v[a->at];
     struct card *c = gpus_card(a->g, d->gpu);
 
-    if (!c || !card_healthy(c)) {
+    if (c == NULL || !card_healthy(c)) {
         fail(a, c ? ERR_GONE : ERR_NOT_FOUND, c ? c->trouble : "is not on this machine", c);
         return;
     }
@@ -317,7 +317,7 @@ void gpus_acquire(struct gpus *g, struct str pod_uid, const struct pod_devices *
                   void *ctx) {
     struct acquire *a = mem_zalloc(sizeof(*a));
 
-    if (!a) {
+    if (a == NULL) {
         struct err err;
         done(ctx, err_set(&err, ERR_NOMEM, "no memory"), NULL, 0, &err);
         return;

@@ -66,7 +66,7 @@ static void restore_slice(struct gpus *g, yyjson_val *e) {
     struct str uuid = json_str_at(e, "uuid"), pod = json_str_at(e, "pod");
 
     /* With another UUID it was made anew by someone else. */
-    if (!s || (!str_empty(uuid) && !str_is(uuid, s->uuid))) {
+    if (s == NULL || (!str_empty(uuid) && !str_is(uuid, s->uuid))) {
         return;
     }
     s->ours = true;

@@ -68,7 +68,7 @@ static bool read_instances(struct card *c, yyjson_val *v) {
     while ((e = yyjson_arr_iter_next(&it))) {
         int32_t profile = known(e, "profile"), start = known(e, "start");
         struct slice *s = card_slice(c, profile, start);
-        for (size_t i = 0; !s && i < INVENTORY_INSTANCES_MAX; i++) {
+        for (size_t i = 0; s == NULL && i < INVENTORY_INSTANCES_MAX; i++) {
             if (c->slice[i].state == SLICE_NONE) {
                 s = &c->slice[i];
                 *s = (struct slice){.state = SLICE_LIVE,
@@ -150,7 +150,7 @@ static struct card *new_card(struct gpus *g, yyjson_val *v) {
 static void read_card(struct gpus *g, yyjson_val *v, bool all) {
     struct card *c = card_at(g, v);
 
-    if (!c && (!all || !(c = new_card(g, v)))) {
+    if (c == NULL && (!all || (c = new_card(g, v)) == NULL)) {
         return;
     }
     struct str trouble = json_str_at(v, "trouble");
@@ -221,7 +221,7 @@ static void read_xid(struct gpus *g, yyjson_val *e) {
     char text[256];
 
     for (size_t i = 0; i < sizeof(xids) / sizeof(xids[0]); i++) {
-        if (xids[i].xid != xid || !c) {
+        if (xids[i].xid != xid || c == NULL) {
             continue;
         }
         snprintf(text, sizeof(text), "GPU %d (%s): Xid %lld: %s", c->index, c->uuid, (long long)xid,

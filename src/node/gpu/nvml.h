@@ -6,6 +6,8 @@
  * in this project's hand. The simulated library (stub/nvml) is compiled against the same
  * declarations.
  */
+
+/* clang-format off */
 #ifndef BERTH_NODE_NVML_H
 #define BERTH_NODE_NVML_H
 
@@ -220,5 +222,7 @@ struct nvml_gpm_metrics {
     CALL(GpmMigSampleGet, ",",                                                                   \
          (struct nvml_device * d, unsigned gi, struct nvml_gpm_sample * s))                      \
     CALL(GpmMetricsGet, ",", (struct nvml_gpm_metrics * m))
+
+/* clang-format on */
 
 #endif

@@ -82,7 +82,7 @@ static struct request *take_first(struct nvml_client *c) {
     struct request *r = c->first;
 
     c->first = r->next;
-    if (!c->first) {
+    if (c->first == NULL) {
         c->last = &c->first;
     }
     c->n_requests--;
@@ -253,7 +253,7 @@ static int start_helper(struct nvml_client *c, struct err *err) {
     struct nvml_process *h = mem_zalloc(sizeof(*h));
     int pair[2];
 
-    if (!h) {
+    if (h == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1) {
@@ -275,7 +275,7 @@ static int start_helper(struct nvml_client *c, struct err *err) {
     c->fd = pair[0];
     c->state = HELPER_STARTING;
     c->watch = loop_fd(c->o.loop, c->fd, LOOP_READABLE, on_readable, c, err);
-    if (!c->watch) {
+    if (c->watch == NULL) {
         drop_helper(c, true);
         return ERR_NOMEM;
     }
@@ -291,7 +291,7 @@ static void on_pause_over(void *ctx) {
         pump(c);
         return;
     }
-    if (!c->first || c->dying || c->stuck >= NVML_STUCK_MAX) {
+    if (c->first == NULL || c->dying || c->stuck >= NVML_STUCK_MAX) {
         pump(c);
         return;
     }
@@ -305,7 +305,7 @@ static void on_pause_over(void *ctx) {
 
 /* Moves on: sends the next request, or sees to it that there will be a helper. */
 static void pump(struct nvml_client *c) {
-    if (!c->first || c->sent || c->state == HELPER_STARTING) {
+    if (c->first == NULL || c->sent || c->state == HELPER_STARTING) {
         return;
     }
     if (c->state == HELPER_NONE) {
@@ -316,7 +316,7 @@ static void pump(struct nvml_client *c) {
             }
             return;
         }
-        if (!c->dying) {
+        if (c->dying == NULL) {
             c->clock->timer_start(c->pause, c->pause_ms * NS_PER_MS);
         }
         return;
@@ -335,7 +335,7 @@ static void pump(struct nvml_client *c) {
 struct nvml_client *nvml_client_new(const struct nvml_client_options *o, struct err *err) {
     struct nvml_client *c = mem_zalloc(sizeof(*c));
 
-    if (!c) {
+    if (c == NULL) {
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
     }
@@ -348,7 +348,7 @@ struct nvml_client *nvml_client_new(const struct nvml_client_options *o, struct 
     c->limit = c->clock->timer_new(c->clock, on_limit, c);
     c->pause = c->clock->timer_new(c->clock, on_pause_over, c);
     c->grave = c->clock->timer_new(c->clock, on_grave, c);
-    if (!c->limit || !c->pause || !c->grave) {
+    if (c->limit == NULL || c->pause == NULL || c->grave == NULL) {
         nvml_client_free(c);
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
@@ -357,7 +357,7 @@ struct nvml_client *nvml_client_new(const struct nvml_client_options *o, struct 
 }
 
 void nvml_client_free(struct nvml_client *c) {
-    if (!c) {
+    if (c == NULL) {
         return;
     }
     drop_helper(c, true);
@@ -378,7 +378,7 @@ int nvml_ask(struct nvml_client *c, nvml_answer *done, void *ctx, const char *fm
     struct request *r;
     va_list ap;
 
-    if (c->n_requests >= NVML_QUEUE_MAX || !(r = mem_zalloc(sizeof(*r)))) {
+    if (c->n_requests >= NVML_QUEUE_MAX || (r = mem_zalloc(sizeof(*r))) == NULL) {
         return ERR_TOO_MANY;
     }
     va_start(ap, fmt);

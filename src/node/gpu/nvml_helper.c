@@ -21,8 +21,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "node/node.h"
 #include "node/gpu/nvml_scan.h"
+#include "node/node.h"
 
 enum { REQUEST_MAX = 512, ARGS_MAX = 6, ANSWER_MAX = 8 << 20 };
 
@@ -53,7 +53,7 @@ static struct nvml_device *find_gpu(struct helper *h, const char *uuid) {
 static bool number(const char *text, unsigned *ret) {
     uint64_t v;
 
-    if (!text || !str_to_u64(str_of(text), &v) || v > 1023) {
+    if (text == NULL || !str_to_u64(str_of(text), &v) || v > 1023) {
         return false;
     }
     *ret = (unsigned)v;
@@ -113,7 +113,7 @@ static int do_mode(struct helper *h) {
     int activation = 0;
     unsigned mode;
 
-    if (!d || !number(h->args[1], &mode) || mode > 1) {
+    if (d == NULL || !number(h->args[1], &mode) || mode > 1) {
         return d ? NVML_INVALID_ARGUMENT : NVML_NOT_FOUND;
     }
     int r = NVML_DO(&h->lib, DeviceSetMigMode, d, mode, &activation);
@@ -135,8 +135,7 @@ static int make_full_compute(struct helper *h, struct nvml_gpu_instance *gi) {
     int r = NVML_NOT_SUPPORTED;
 
     for (unsigned q = 0; q < NVML_CI_PROFILE_COUNT; q++) {
-        if (compute_profile(h, gi, q, &p) == 0 &&
-            p.slices > best.slices) {
+        if (compute_profile(h, gi, q, &p) == 0 && p.slices > best.slices) {
             best = p;
             r = 0;
         }
@@ -191,7 +190,7 @@ static int do_create(struct helper *h) {
     char uuid[NVML_TEXT] = "";
     unsigned profile;
 
-    if (!d || !number(h->args[1], &profile) || !number(h->args[2], &where.start) ||
+    if (d == NULL || !number(h->args[1], &profile) || !number(h->args[2], &where.start) ||
         !number(h->args[3], &where.size)) {
         return d ? NVML_INVALID_ARGUMENT : NVML_NOT_FOUND;
     }
@@ -218,7 +217,7 @@ static int do_destroy(struct helper *h) {
     struct nvml_gpu_instance *v[64];
     unsigned profile, start, n = 64;
 
-    if (!d || !number(h->args[1], &profile) || !number(h->args[2], &start)) {
+    if (d == NULL || !number(h->args[1], &profile) || !number(h->args[2], &start)) {
         return d ? NVML_INVALID_ARGUMENT : NVML_NOT_FOUND;
     }
     int r = NVML_DO(&h->lib, DeviceGetGpuInstances, d, profile, v, &n);
@@ -272,11 +271,11 @@ static bool answer(struct helper *h, char *line) {
 
     for (h->n_args = 0; h->n_args < ARGS_MAX; h->n_args++) {
         h->args[h->n_args] = strtok_r(NULL, " ", &save);
-        if (!h->args[h->n_args]) {
+        if (h->args[h->n_args] == NULL) {
             break;
         }
     }
-    if (!id || !str_to_u64(str_of(id), &n_id)) {
+    if (id == NULL || !str_to_u64(str_of(id), &n_id)) {
         return false;
     }
     buf_reset(&h->out);

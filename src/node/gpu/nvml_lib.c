@@ -37,7 +37,7 @@ static void *open_any(const char *path) {
     if (path && *path) {
         return dlopen(path, RTLD_LAZY | RTLD_GLOBAL);
     }
-    for (size_t i = 0; !dl && i < sizeof(folders) / sizeof(folders[0]); i++) {
+    for (size_t i = 0; dl == NULL && i < sizeof(folders) / sizeof(folders[0]); i++) {
         snprintf(full, sizeof(full), "%slibnvidia-ml.so.1", folders[i]);
         dl = dlopen(full, RTLD_LAZY | RTLD_GLOBAL);
     }
@@ -47,7 +47,7 @@ static void *open_any(const char *path) {
 int nvml_lib_open(struct nvml_lib *l, const char *path, struct err *err) {
     *l = (struct nvml_lib){0};
     l->dl = open_any(path);
-    if (!l->dl) {
+    if (l->dl == NULL) {
         const char *why = dlerror();
         return err_set(err, ERR_NOT_FOUND, "no NVIDIA library: %s", why ? why : "not found");
     }

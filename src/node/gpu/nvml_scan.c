@@ -102,7 +102,7 @@ static double gpm_percent(struct nvml_scan *s, struct nvml_device *d, unsigned g
     struct nvml_gpm_sample *now;
     double percent = -1;
 
-    for (size_t i = 0; i < s->n_gpm && !k; i++) {
+    for (size_t i = 0; i < s->n_gpm && k == NULL; i++) {
         k = s->gpm[i].gpu == gpu && s->gpm[i].gi == gi ? &s->gpm[i] : NULL;
     }
     if (NVML_DO(s->lib, GpmSampleAlloc, &now)) {
@@ -111,7 +111,7 @@ static double gpm_percent(struct nvml_scan *s, struct nvml_device *d, unsigned g
     int r = gi == NVML_WHOLE_GPU ? NVML_DO(s->lib, GpmSampleGet, d, now)
                                  : NVML_DO(s->lib, GpmMigSampleGet, d, gi, now);
     struct nvml_gpm_metrics *m = r ? NULL : mem_zalloc(sizeof(*m));
-    if (!m) {
+    if (m == NULL) {
         NVML_DO(s->lib, GpmSampleFree, now);
         return -1;
     }

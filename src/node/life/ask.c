@@ -44,10 +44,10 @@ static bool broken(struct inquiry *a, const char *why) {
     const struct handler *h = a->h;
 
     if (h->kind == HANDLER_GRPC) {
-        snprintf(a->text, sizeof(a->text), "error: health rpc probe failed: %s", why);
+        snprintf(a->text, sizeof(a->text), "error: health rpc probe failed: %.400s", why);
     } else {
-        snprintf(a->text, sizeof(a->text), "Get \"http://%.100s:%u%.200s\": %s", h->host, h->port,
-                 h->path, why);
+        snprintf(a->text, sizeof(a->text), "Get \"http://%.100s:%u%.200s\": %.160s", h->host,
+                 h->port, h->path, why);
     }
     return over(a, false);
 }
@@ -96,7 +96,7 @@ static bool head_of(struct str answer, struct str *ret, int *ret_code) {
     const char *at = answer.n ? memmem(answer.p, answer.n, end, 4) : NULL;
     int64_t code;
 
-    if (!at) {
+    if (at == NULL) {
         return false;
     }
     *ret = str_from(answer.p, (size_t)(at - answer.p));

@@ -64,7 +64,7 @@ static void look(enum handler_kind kind, const char *bytes, size_t n, bool ok, c
 
     finish(&a, &h);
     end(pid);
-    if (a.ok != ok || !strstr(a.text, text)) {
+    if (a.ok != ok || strstr(a.text, text) == NULL) {
         fail_msg("ok %d, %s; wanted %s", a.ok, a.text, text);
     }
     ask_end(&a);

@@ -95,7 +95,7 @@ static int read_service(struct model_service *s, struct str key, yyjson_val *v) 
     }
     s->ports = ARENA_ARRAY(&s->arena, struct model_port, yyjson_arr_size(ports) + 1);
     s->hosts = ARENA_ARRAY(&s->arena, struct model_host, yyjson_arr_size(hosts) + 1);
-    if (!s->ports || !s->hosts) {
+    if (s->ports == NULL || s->hosts == NULL) {
         return ERR_NOMEM;
     }
     yyjson_arr_iter it = yyjson_arr_iter_with(ports);
@@ -130,7 +130,7 @@ static void drop_service(struct net_model *m, struct str key) {
 static int put_service(struct net_model *m, struct str key, yyjson_val *v) {
     struct model_service *s = mem_zalloc(sizeof(*s)), *old;
 
-    if (!s) {
+    if (s == NULL) {
         return ERR_NOMEM;
     }
     arena_init(&s->arena, RECORD_BYTES);
@@ -216,7 +216,7 @@ static int read_wall(struct model_wall *w, struct str key, yyjson_val *v) {
         code =
             code ? code : read_cidrs(&w->arena, json_get(e, STR("not")), &r->except, &r->n_except);
         code = code ? code : read_ports(&w->arena, json_get(e, STR("ports")), r);
-        if (!json_get(e, STR("cidr"))) {
+        if (json_get(e, STR("cidr")) == NULL) {
             r->cidr = NULL;
         }
     }
@@ -245,7 +245,7 @@ static int put_wall(struct net_model *m, struct str key, yyjson_val *v) {
     struct model_wall *w = good ? mem_zalloc(sizeof(*w)) : NULL;
     void *old = NULL;
 
-    if (!w) {
+    if (w == NULL) {
         return good ? ERR_NOMEM : ERR_INVALID;
     }
     arena_init(&w->arena, RECORD_BYTES);
@@ -272,7 +272,7 @@ static int put_pod(struct net_model *m, struct str key, yyjson_val *v) {
     struct str in = json_str_at(v, "in"), out = json_str_at(v, "out");
     void *old = NULL;
 
-    if (!p) {
+    if (p == NULL) {
         return ERR_NOMEM;
     }
     p->closed = json_bool_at(v, "closed", false);

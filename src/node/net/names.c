@@ -44,7 +44,7 @@ static bool find(const struct net_model *m, struct str name, struct names_target
         return name.n == 0 && is_dashed(m, service, &ret->ip);
     }
     ret->service = str_is(kind, "svc") ? model_service_named(m, ns, service) : NULL;
-    if (!ret->service || !last_label(&name, &host)) {
+    if (ret->service == NULL || !last_label(&name, &host)) {
         return ret->service != NULL;
     }
     if (host.n > 1 && host.p[0] == '_') {
@@ -136,7 +136,7 @@ static void add_aliased(struct dns_answer *a, const struct net_model *m, struct 
     struct names_target t;
     struct str rest;
 
-    if (!in_zone(name, &rest) || !find(m, rest, &t) || !t.service || t.port.n) {
+    if (!in_zone(name, &rest) || !find(m, rest, &t) || t.service == NULL || t.port.n) {
         return;
     }
     if (t.service->ip && t.host.n == 0) {
@@ -161,7 +161,7 @@ static void add_records(struct dns_answer *a, const struct net_model *m,
         add_srv(a, t, name);
     } else if (!address || t->port.n) {
         return;
-    } else if (!s) {
+    } else if (s == NULL) {
         dns_a(a, name, NAMES_TTL_S, t->ip);
     } else if (s->ip && t->host.n == 0) {
         dns_a(a, name, NAMES_TTL_S, s->ip);
@@ -214,7 +214,7 @@ bool names_alias(const struct net_model *m, const struct dns_question *q, struct
     struct names_target t;
     struct str rest;
 
-    if (!in_zone(str_from(q->name, q->name_n), &rest) || !find(m, rest, &t) || !t.service ||
+    if (!in_zone(str_from(q->name, q->name_n), &rest) || !find(m, rest, &t) || t.service == NULL ||
         t.service->external.n == 0 || q->type != DNS_A || in_zone(t.service->external, &rest)) {
         return false;
     }

@@ -32,7 +32,7 @@ static void service_due(struct net_watch *w, struct str ns, struct str name) {
     int n = snprintf(key, sizeof(key), "%.*s/%.*s", STR_ARG(ns), STR_ARG(name));
     struct str k = str_from(key, (size_t)n);
 
-    if (!map_get(&w->due, k)) {
+    if (map_get(&w->due, k) == NULL) {
         char *copy = mem_cstr(k);
         if (copy && map_put(&w->due, str_of(copy), copy, NULL)) {
             mem_free(copy);
@@ -186,7 +186,7 @@ static void tell_service(struct net_watch *w, struct str key) {
     buf_init(&out, RECORD_BYTES);
     buf_f(&out, "svc/%.*s", STR_ARG(key));
     struct str record = arena_str(&a, buf_view(&out));
-    if (!o) {
+    if (o == NULL) {
         network_drop(w->o.network, record);
     } else if (object_tree(o, &a, &d, NULL) == 0) {
         struct service_record r = {.w = w,
@@ -271,7 +271,7 @@ static void put_record(void *ctx, struct str key, struct str json) {
     struct net_watch *w = s->w;
 
     network_put(w->o.network, key, json);
-    if (!map_get(&w->told, key)) {
+    if (map_get(&w->told, key) == NULL) {
         char *copy = mem_cstr(key);
         if (copy && map_put(&w->told, str_of(copy), copy, NULL)) {
             mem_free(copy);
@@ -292,7 +292,7 @@ static void drop_rest(struct policy_scene *s) {
         for (size_t i = 0; (e = map_next(&w->told, &i));) {
             char *key = e->value;
             bool wall = str_starts(str_of(key), STR("wall/"));
-            if (wall == (walls == 1) && !map_get(&s->now, str_of(key))) {
+            if (wall == (walls == 1) && map_get(&s->now, str_of(key)) == NULL) {
                 network_drop(w->o.network, str_of(key));
                 map_del(&w->told, str_of(key));
                 mem_free(key);
@@ -401,7 +401,7 @@ int net_watch_start(const struct net_watch_options *o, struct net_watch **ret, s
     struct net_watch *w = mem_zalloc(sizeof(*w));
     struct clock *c = loop_clock(o->loop);
 
-    if (!w) {
+    if (w == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     w->o = *o;
@@ -436,7 +436,7 @@ static void free_keys(struct map *m) {
 }
 
 void net_watch_free(struct net_watch *w) {
-    if (!w) {
+    if (w == NULL) {
         return;
     }
     for (int i = 0; i < WATCH_KINDS; i++) {

@@ -134,7 +134,7 @@ static void say_all(struct network *n) {
 static struct network_pod *add_pod(struct network *n, struct str uid) {
     struct network_pod *p = mem_zalloc(sizeof(*p));
 
-    if (!p || !str_copy(uid, p->uid, sizeof(p->uid)) ||
+    if (p == NULL || !str_copy(uid, p->uid, sizeof(p->uid)) ||
         map_put(&n->pods, str_of(p->uid), p, NULL)) {
         mem_free(p);
         return NULL;
@@ -169,12 +169,12 @@ void network_attach(struct network *n, struct str uid, network_attached *done, v
     struct network_pod *p = map_get(&n->pods, uid);
     struct err err;
 
-    if (p && !p->done && p->netns[0]) {
+    if (p && p->done == NULL && p->netns[0]) {
         done(ctx, 0, str_of(p->ip), str_of(p->netns), NULL);
         return;
     }
     p = p ? p : add_pod(n, uid);
-    uint32_t address = !p ? 0 : p->address ? p->address : take_address(n);
+    uint32_t address = p == NULL ? 0 : p->address ? p->address : take_address(n);
     if (!address || n->failed) {
         int code = err_set(&err, ERR_TOO_MANY, p ? "no address is free in %s" : "no memory for %s",
                            n->o.pods);
@@ -225,7 +225,7 @@ static void on_attached(struct network *n, yyjson_val *v) {
     struct str why = json_str_at(v, "error");
     char text[300];
 
-    if (!p) {
+    if (p == NULL) {
         return; /* detached meanwhile */
     }
     if (why.n) {
@@ -248,7 +248,7 @@ static void on_hello(struct network *n, yyjson_val *v) {
         struct str uid = json_str_at(x, "uid");
         struct network_pod *p = map_get(&n->pods, uid);
         uint32_t ip;
-        if (p || !model_ip(json_str_at(x, "ip"), &ip, NULL) || !(p = add_pod(n, uid))) {
+        if (p || !model_ip(json_str_at(x, "ip"), &ip, NULL) || (p = add_pod(n, uid)) == NULL) {
             continue;
         }
         p->address = ip;
@@ -455,7 +455,7 @@ int network_start(const struct network_options *o, struct network **ret, struct 
     struct clock *c = loop_clock(o->loop);
     int bits;
 
-    if (!n) {
+    if (n == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     n->o = *o;
@@ -474,7 +474,7 @@ int network_start(const struct network_options *o, struct network **ret, struct 
     n->next = 2;
     n->used = mem_zalloc(n->size / 8 + 1);
     n->again = c->timer_new(c, on_again, n);
-    if (!n->used || !n->again) {
+    if (n->used == NULL || n->again == NULL) {
         network_free(n);
         return err_set(err, ERR_NOMEM, "no memory");
     }
@@ -497,7 +497,7 @@ static void free_record(struct network_record *r) {
 void network_free(struct network *n) {
     const struct map_entry *e;
 
-    if (!n) {
+    if (n == NULL) {
         return;
     }
     loop_fd_free(n->watch);
@@ -538,7 +538,7 @@ void network_put(struct network *n, struct str key, struct str json) {
         r->json = copy;
     } else if ((r = copy ? mem_zalloc(sizeof(*r)) : NULL)) {
         *r = (struct network_record){mem_cstr(key), copy};
-        if (!r->key || map_put(&n->records, str_of(r->key), r, NULL)) {
+        if (r->key == NULL || map_put(&n->records, str_of(r->key), r, NULL)) {
             free_record(r);
             return;
         }
@@ -555,7 +555,7 @@ void network_drop(struct network *n, struct str key) {
     struct network_record *r = map_del(&n->records, key);
     char line[700];
 
-    if (!r) {
+    if (r == NULL) {
         return;
     }
     int k = snprintf(line, sizeof(line), "{\"op\":\"drop\",\"key\":\"%s\"}", r->key);

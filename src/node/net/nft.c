@@ -26,19 +26,19 @@ static bool find(struct nft *n, const char *name, void *ret) {
 struct nft *nft_new(struct err *err) {
     struct nft *n = mem_zalloc(sizeof(*n));
 
-    if (!n) {
+    if (n == NULL) {
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
     }
     n->library = dlopen("libnftables.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!n->library) {
+    if (n->library == NULL) {
         err_set(err, ERR_UNSUPPORTED, "libnftables is not installed (package libnftables1)");
     } else if (!find(n, "nft_ctx_new", &n->make) || !find(n, "nft_ctx_free", &n->end) ||
                !find(n, "nft_run_cmd_from_buffer", &n->run) ||
                !find(n, "nft_ctx_buffer_error", &n->keep_errors) ||
                !find(n, "nft_ctx_get_error_buffer", &n->errors)) {
         err_set(err, ERR_UNSUPPORTED, "libnftables.so.1 lacks a function");
-    } else if (!(n->ctx = n->make(NFT_CTX_DEFAULT)) || n->keep_errors(n->ctx)) {
+    } else if ((n->ctx = n->make(NFT_CTX_DEFAULT)) == NULL || n->keep_errors(n->ctx)) {
         err_set(err, ERR_UNSUPPORTED, "libnftables does not start");
     } else {
         return n;
@@ -48,7 +48,7 @@ struct nft *nft_new(struct err *err) {
 }
 
 void nft_free(struct nft *n) {
-    if (!n) {
+    if (n == NULL) {
         return;
     }
     if (n->ctx) {

@@ -54,7 +54,7 @@ static int receive(int fd, struct err *err) {
         return -1;
     }
     struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-    if (!c || c->cmsg_type != SCM_RIGHTS) {
+    if (c == NULL || c->cmsg_type != SCM_RIGHTS) {
         err_set(err, ERR_TOO_MANY, "the router has no socket to give");
         return -1;
     }

@@ -42,7 +42,7 @@ static void free_listener(struct port_listener *l) {
 }
 
 void ports_free(struct node_ports *p) {
-    if (!p) {
+    if (p == NULL) {
         return;
     }
     while (p->first) {
@@ -114,7 +114,7 @@ static void want(struct node_ports *p, uint16_t node_port, uint32_t ip, uint16_t
         return;
     }
     l = n < PORTS_MAX ? mem_zalloc(sizeof(*l)) : NULL;
-    if (!l) {
+    if (l == NULL) {
         return;
     }
     *l = (struct port_listener){
@@ -122,7 +122,7 @@ static void want(struct node_ports *p, uint16_t node_port, uint32_t ip, uint16_t
     l->fd = outside_socket(&p->r->outside, SOCK_STREAM, node_port, NULL);
     l->watch =
         l->fd != -1 ? loop_fd(p->r->loop, l->fd, LOOP_READABLE, on_connection, l, NULL) : NULL;
-    if (!l->watch) {
+    if (l->watch == NULL) {
         if (l->fd != -1) {
             close(l->fd);
         }

@@ -114,7 +114,7 @@ static bool pass_on(struct resolver *s, struct str message, const struct dns_que
         return false;
     }
     a->watch = loop_fd(s->r->loop, a->fd, LOOP_READABLE, on_told, a, &err);
-    if (!a->watch) {
+    if (a->watch == NULL) {
         close(a->fd);
     }
     return a->watch != NULL;
@@ -260,7 +260,7 @@ static void on_tcp(void *ctx, int events) {
     l->n = 0;
     l->until = now(s) + RESOLVER_WAIT_S * NS_PER_SEC;
     l->watch = loop_fd(s->r->loop, fd, LOOP_READABLE, on_line, l, NULL);
-    if (!l->watch) {
+    if (l->watch == NULL) {
         close(fd);
     }
 }
@@ -326,7 +326,7 @@ int resolver_start(struct router *r, struct resolver **ret, struct err *err) {
     struct resolver *s = mem_zalloc(sizeof(*s));
     struct clock *c = loop_clock(r->loop);
 
-    if (!s) {
+    if (s == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     s->r = r;
@@ -339,7 +339,7 @@ int resolver_start(struct router *r, struct resolver **ret, struct err *err) {
         s->udp_watch = loop_fd(r->loop, s->udp, LOOP_READABLE, on_udp, s, err);
         s->tcp_watch = loop_fd(r->loop, s->tcp, LOOP_READABLE, on_tcp, s, err);
     }
-    if (!s->udp_watch || !s->tcp_watch) {
+    if (s->udp_watch == NULL || s->tcp_watch == NULL) {
         resolver_free(s);
         return err && err->code ? err->code : ERR_NOMEM;
     }
@@ -349,7 +349,7 @@ int resolver_start(struct router *r, struct resolver **ret, struct err *err) {
 }
 
 void resolver_free(struct resolver *s) {
-    if (!s) {
+    if (s == NULL) {
         return;
     }
     for (int i = 0; i < RESOLVER_ASKED_MAX; i++) {

@@ -102,7 +102,7 @@ static int first_rules(struct router *r, struct err *err) {
     struct buf text;
 
     r->nft = nft_new(err);
-    if (!r->nft) {
+    if (r->nft == NULL) {
         return ERR_UNSUPPORTED;
     }
     r->rules = (struct net_rules){.pods = r->o.pods,
@@ -206,7 +206,7 @@ static int begin(struct router *r, const struct router_spaces *in, int listen_fd
         return code;
     }
     r->loop = loop_new(err);
-    if (!r->loop) {
+    if (r->loop == NULL) {
         return ERR_NOMEM;
     }
     r->model.service = on_service;
@@ -216,7 +216,7 @@ static int begin(struct router *r, const struct router_spaces *in, int listen_fd
     struct clock *c = loop_clock(r->loop);
     r->idle = c->timer_new(c, on_idle, r);
     r->ports = ports_new(r);
-    if (!r->idle || !r->ports) {
+    if (r->idle == NULL || r->ports == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     if (r->o.uplink) {

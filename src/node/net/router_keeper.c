@@ -208,7 +208,7 @@ static int ask(struct outside *o, const struct keeper_request *q, int *ret_fd) {
     }
     struct cmsghdr *c = CMSG_FIRSTHDR(&m);
     if (a.error == 0 && ret_fd) {
-        if (!c || c->cmsg_type != SCM_RIGHTS) {
+        if (c == NULL || c->cmsg_type != SCM_RIGHTS) {
             return EPROTO;
         }
         memcpy(ret_fd, CMSG_DATA(c), sizeof(int));

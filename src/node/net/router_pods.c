@@ -85,7 +85,7 @@ int router_attach(struct router *r, struct str uid, uint32_t ip, struct router_p
         return 0;
     }
     p = mem_zalloc(sizeof(*p));
-    if (!p) {
+    if (p == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     *p = (struct router_pod){.ip = ip, .ns_fd = -1};
@@ -113,7 +113,7 @@ int router_attach(struct router *r, struct str uid, uint32_t ip, struct router_p
 void router_adopt(struct router *r, struct str uid, uint32_t ip) {
     struct router_pod *p = map_get(&r->pods, uid) ? NULL : mem_zalloc(sizeof(*p));
 
-    if (!p) {
+    if (p == NULL) {
         return;
     }
     *p = (struct router_pod){.ip = ip, .ns_fd = -1};

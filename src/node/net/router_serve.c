@@ -212,7 +212,7 @@ static void on_client(void *ctx, int events) {
         buf_init(&c->in, ROUTER_LINE_MAX);
         c->watch = loop_fd(s->r->loop, fd, LOOP_READABLE, on_bytes, c, NULL);
     }
-    if (!c || !c->watch) {
+    if (c == NULL || c->watch == NULL) {
         mem_free(c);
         if (fd != -1) {
             close(fd);
@@ -227,7 +227,7 @@ static void on_client(void *ctx, int events) {
 int router_serve_start(struct router *r, int listen_fd, struct err *err) {
     struct router_serve *s = mem_zalloc(sizeof(*s));
 
-    if (!s) {
+    if (s == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     s->r = r;
@@ -247,7 +247,7 @@ bool router_serve_busy(const struct router *r) {
 }
 
 void router_serve_free(struct router_serve *s) {
-    if (!s) {
+    if (s == NULL) {
         return;
     }
     while (s->clients) {

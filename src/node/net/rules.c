@@ -105,7 +105,7 @@ static struct rules_item *item(struct net_rules *r, enum rules_sort sort, const 
         i->sort = sort;
         i->name = mem_cstr(str_of(name));
     }
-    if (!i || !i->name || map_put(&r->items, str_of(i->name), i, NULL)) {
+    if (i == NULL || i->name == NULL || map_put(&r->items, str_of(i->name), i, NULL)) {
         if (i) {
             mem_free(i->name);
             mem_free(i);
@@ -119,7 +119,7 @@ static struct rules_item *item(struct net_rules *r, enum rules_sort sort, const 
 static void want(struct net_rules *r, enum rules_sort sort, const char *name, struct str body) {
     struct rules_item *i = item(r, sort, name);
 
-    if (!i) {
+    if (i == NULL) {
         return;
     }
     i->round = r->round;
@@ -200,7 +200,7 @@ static void by_client(const struct rules_pass *pass, const struct model_service 
                       const struct model_port *p, struct buf *b) {
     size_t n = p->n_to < RULES_AFFINITY_MAX ? p->n_to : RULES_AFFINITY_MAX;
     struct buf choice, body;
-    char chain[80], set[80], type[120];
+    char chain[80], set[104], type[120];
 
     buf_init(&choice, 0);
     buf_init(&body, 0);
@@ -304,7 +304,7 @@ static void pass_wall(const struct rules_pass *pass, const struct model_wall *w)
 
     buf_init(&body, 0);
     for (size_t i = 0; i < w->n; i++) {
-        if (!w->rules[i].cidr || w->rules[i].n_cidr) {
+        if (w->rules[i].cidr == NULL || w->rules[i].n_cidr) {
             add_rule(&body, &w->rules[i], w->key.p[0] == 'i');
         }
     }
@@ -390,11 +390,11 @@ static void write_step(struct net_rules *r, struct buf *out, int step, const str
         element(out, "delete", i, false);
     } else if (step == 4 && element_ && i->want) {
         element(out, "add", i, true);
-    } else if (step == 5 && chain && i->stands && !i->want) {
+    } else if (step == 5 && chain && i->stands && i->want == NULL) {
         buf_f(out, "flush chain ip berth %s\n", i->name);
-    } else if (step == 6 && chain && i->stands && !i->want) {
+    } else if (step == 6 && chain && i->stands && i->want == NULL) {
         buf_f(out, "delete chain ip berth %s\n", i->name);
-    } else if (step == 7 && set && i->stands && !i->want) {
+    } else if (step == 7 && set && i->stands && i->want == NULL) {
         buf_f(out, "delete set ip berth %s\n", i->name);
     }
 }
@@ -413,7 +413,7 @@ int rules_take(struct net_rules *r, struct buf *out) {
         struct rules_item *x = r->changed[i];
         x->changed = false;
         x->stands = x->want != NULL;
-        if (!x->want) {
+        if (x->want == NULL) {
             free_item(r, x);
         }
     }

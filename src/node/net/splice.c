@@ -100,7 +100,7 @@ int splice_start(struct loop *l, int a, int b, void (*ended)(void *ctx, struct s
                  void *ctx, struct splice **ret, struct err *err) {
     struct splice *s = mem_zalloc(sizeof(*s));
 
-    if (!s) {
+    if (s == NULL) {
         close(a);
         close(b);
         return err_set(err, ERR_NOMEM, "no memory");

@@ -301,7 +301,7 @@ static int log_open(struct log_source *s, const struct object *pod, const struct
     struct logs *logs = (struct logs *)s;
     struct log_reader *r = mem_zalloc(sizeof(*r));
 
-    if (!r) {
+    if (r == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     *r = (struct log_reader){.logs = logs,
@@ -339,7 +339,7 @@ static void log_resume(struct log_reader *r) {
 struct log_source *logread_new(const char *data_dir, struct clock *clock, struct err *err) {
     struct logs *l = mem_zalloc(sizeof(*l));
 
-    if (!l || !str_copy(str_of(data_dir), l->data_dir, sizeof(l->data_dir))) {
+    if (l == NULL || !str_copy(str_of(data_dir), l->data_dir, sizeof(l->data_dir))) {
         mem_free(l);
         err_set(err, ERR_NOMEM, "no memory, or the path of the data folder is too long");
         return NULL;

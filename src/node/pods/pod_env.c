@@ -18,7 +18,7 @@ int pod_env_set(struct pod_env *e, struct str name, struct str value) {
     if (e->n == e->cap) {
         size_t cap = e->cap ? e->cap * 2 : 64;
         struct str_pair *v = ARENA_ARRAY(e->arena, struct str_pair, cap);
-        if (!v) {
+        if (v == NULL) {
             return ERR_NOMEM;
         }
         if (e->n) {
@@ -75,11 +75,11 @@ bool pod_source_key(yyjson_val *object, enum pod_source kind, struct str key, st
         *ret = json_str(v);
         return true;
     }
-    if (!v && kind == POD_CONFIG_MAP) {
+    if (v == NULL && kind == POD_CONFIG_MAP) {
         v = json_get(json_get(object, STR("binaryData")), key);
     }
     struct str bytes = v ? base64_decode(a, json_str(v)) : (struct str){NULL, 0};
-    if (!bytes.p) {
+    if (bytes.p == NULL) {
         return false;
     }
     *ret = bytes;
@@ -171,7 +171,7 @@ int pod_resource_field(const struct pod_env_in *in, struct arena *a, yyjson_val 
     yyjson_val *c = str_empty(name) ? in->container : container_named(in->pod, name);
     struct quantity q = {0}, divisor = {.whole = 1};
 
-    if (!c || !str_cut(resource, '.', &kind, &what)) {
+    if (c == NULL || !str_cut(resource, '.', &kind, &what)) {
         return err_set(err, ERR_INVALID, "resourceFieldRef: there is no \"%.*s\"",
                        STR_ARG(resource));
     }
@@ -221,7 +221,7 @@ static int add_one(struct pod_env *e, const struct pod_env_in *in, yyjson_val *v
     bool absent = false;
     int code = 0;
 
-    if (!from) {
+    if (from == NULL) {
         value = pod_env_expand(e, value);
     } else if ((ref = json_get(from, STR("fieldRef")))) {
         code = pod_field(in, e->arena, json_str_at(ref, "fieldPath"), &value, err);
@@ -246,7 +246,7 @@ static int add_all(struct pod_env *e, const struct pod_env_in *in, yyjson_val *v
     ref = ref ? ref : json_get(v, STR("secretRef"));
     name = json_str_at(ref, "name");
     yyjson_val *object = in->lookup(in->ctx, kind, name);
-    if (!object) {
+    if (object == NULL) {
         return json_bool_at(ref, "optional", false)
                    ? 0
                    : err_set(err, ERR_NOT_FOUND, "%s \"%.*s\" not found",

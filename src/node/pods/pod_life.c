@@ -178,7 +178,7 @@ static int add_handler(const struct writer_of_life *w, yyjson_val *v) {
 static int add_probe(const struct writer_of_life *w, const char *name, const char *member) {
     yyjson_val *v = json_get(w->container, str_of(member));
 
-    if (!v) {
+    if (v == NULL) {
         return 0;
     }
     buf_f(w->out, ",\"%s\":{", name);
@@ -201,7 +201,7 @@ static int add_probe(const struct writer_of_life *w, const char *name, const cha
 static int add_hook(const struct writer_of_life *w, const char *name) {
     yyjson_val *v = json_get(json_get(w->container, STR("lifecycle")), str_of(name));
 
-    if (!v) {
+    if (v == NULL) {
         return 0;
     }
     buf_f(w->out, ",\"%s\":{", name);

@@ -367,8 +367,8 @@ static int give_file(struct writer_of_spec *w, const char *name, const char *tar
     int code = buf_ok(b) ? buf_ok(b) : file_store(w->root, name, buf_view(b), 0644, w->err);
 
     buf_release(b);
-    *ret = arena_f(&w->arena, "{\"source\":\"%s/%s\",\"target\":\"%s\",\"readOnly\":true}",
-                   w->root, name, target);
+    *ret = arena_f(&w->arena, "{\"source\":\"%s/%s\",\"target\":\"%s\",\"readOnly\":true}", w->root,
+                   name, target);
     return code;
 }
 

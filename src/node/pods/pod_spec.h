@@ -20,7 +20,7 @@ struct pod_spec_in {
     const struct gpu_file *files; /* below /dev, of the devices it was given */
     size_t n_files;
     bool podman;
-    bool strict;    /* see sandbox.strict */
+    bool strict; /* see sandbox.strict */
     /* Services of the pod's namespace that have an address; each returns false to stop. NULL: none. */
     void (*services)(void *ctx, struct str ns,
                      bool (*each)(void *each_ctx, struct str name, yyjson_val *spec),
@@ -28,7 +28,7 @@ struct pod_spec_in {
     void *services_ctx;
     struct str netns;   /* path of its network namespace; empty: the machine's */
     struct str gateway; /* its name server */
-    bool simulated; /* GPUs: the environment names them, there is no device to pass on */
+    bool simulated;     /* GPUs: the environment names them, there is no device to pass on */
     const struct pod_devices *devices;
     const struct str *uuids; /* of each device */
 };

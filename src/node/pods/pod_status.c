@@ -238,7 +238,7 @@ static struct str gates(const struct pod_status_in *in, struct buf *b) {
         struct str type = json_str_at(g, "conditionType");
         yyjson_val *c = condition_of(in, type);
         struct str status = json_str_at(c, "status");
-        if (!c) {
+        if (c == NULL) {
             buf_f(b, "%scorresponding condition of pod readiness gate \"%.*s\" does not exist.",
                   b->n ? ", " : "", STR_ARG(type));
         } else if (!str_is(status, "True")) {

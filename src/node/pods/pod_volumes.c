@@ -51,7 +51,7 @@ static int put_source(const struct maker *m, enum pod_source kind, struct str na
     struct str bytes;
     int code = 0;
 
-    if (!object) {
+    if (object == NULL) {
         return optional ? 0
                         : err_set(m->err, ERR_NOT_FOUND, "%s \"%.*s\" not found",
                                   kind == POD_SECRET ? "secret" : "configmap", STR_ARG(name));
@@ -67,7 +67,7 @@ static int put_source(const struct maker *m, enum pod_source kind, struct str na
         }
     }
     static const char *const maps[] = {"data", "binaryData"};
-    for (int i = 0; i < 2 && !items; i++) {
+    for (int i = 0; i < 2 && items == NULL; i++) {
         yyjson_obj_iter o;
         yyjson_obj_iter_init(json_get(object, str_of(maps[i])), &o);
         while (code == 0 && (x = yyjson_obj_iter_next(&o))) {
@@ -89,9 +89,10 @@ static int put_downward(const struct maker *m, yyjson_val *v) {
     while (code == 0 && (x = yyjson_arr_iter_next(&it))) {
         yyjson_val *ref = json_get(x, STR("fieldRef")),
                    *resource = json_get(x, STR("resourceFieldRef"));
-        if (!ref && !resource) {
-            return err_set(m->err, ERR_INVALID, "downwardAPI: an item needs fieldRef or "
-                                                "resourceFieldRef");
+        if (ref == NULL && resource == NULL) {
+            return err_set(m->err, ERR_INVALID,
+                           "downwardAPI: an item needs fieldRef or "
+                           "resourceFieldRef");
         }
         code = ref ? pod_field(m->in->env, m->arena, json_str_at(ref, "fieldPath"), &bytes, m->err)
                    : pod_resource_field(m->in->env, m->arena, resource, &bytes, m->err);
@@ -161,7 +162,7 @@ static int host_path(const struct pod_volumes_in *in, yyjson_val *v, char out[PA
     char want[PATH_LEN], allowed[PATH_MAX];
     struct str path = json_str_at(v, "path"), type = json_str_at(v, "type"), rest;
 
-    if (!in->host_path_dir || !realpath(in->host_path_dir, allowed)) {
+    if (in->host_path_dir == NULL || realpath(in->host_path_dir, allowed) == NULL) {
         return err_set(err, ERR_INVALID, "hostPath \"%.*s\": no folder is allowed on this node",
                        STR_ARG(path));
     }
@@ -205,45 +206,45 @@ static bool is_of(yyjson_val *volume, yyjson_val *claim) {
 
 static bool is_here(const struct pod_volumes_in *in, yyjson_val *volume) {
     yyjson_val *terms = json_path(volume, "spec.nodeAffinity.required.nodeSelectorTerms");
-    yyjson_val *q = yyjson_arr_get_first(json_get(yyjson_arr_get_first(terms),
-                                                  STR("matchExpressions")));
+    yyjson_val *q =
+        yyjson_arr_get_first(json_get(yyjson_arr_get_first(terms), STR("matchExpressions")));
     bool says = str_is(json_str_at(q, "key"), STORAGE_HOSTNAME);
     return !says || str_is(json_str(yyjson_arr_get_first(json_get(q, STR("values")))),
                            in->node_name ? in->node_name : "");
 }
 
 /* ERR_NOT_FOUND while the claim is not there or not bound. */
-static int claim_place(const struct pod_volumes_in *in, yyjson_val *source,
-                       struct claim_place *ret, struct err *err) {
+static int claim_place(const struct pod_volumes_in *in, yyjson_val *source, struct claim_place *ret,
+                       struct err *err) {
     const struct pod_env_in *e = in->env;
     struct str name = json_str_at(source, "claimName"), handle;
     yyjson_val *claim = e->lookup(e->ctx, POD_CLAIM, name), *volume = NULL, *path;
 
-    if (in->no_mounts || !in->claims_dir) {
+    if (in->no_mounts || in->claims_dir == NULL) {
         return err_set(err, ERR_INVALID, "persistentvolumeclaim \"%.*s\": this node cannot mount",
                        STR_ARG(name));
     }
-    if (!claim) {
+    if (claim == NULL) {
         return no_claim(name, "not found", err);
     }
     struct str volume_name = json_str_at(claim, "spec.volumeName");
     if (str_is(json_str_at(claim, "status.phase"), "Bound") && volume_name.n > 0) {
         volume = e->lookup(e->ctx, POD_PERSISTENT_VOLUME, volume_name);
     }
-    if (!volume || !is_of(volume, claim)) {
+    if (volume == NULL || !is_of(volume, claim)) {
         return no_claim(name, "is not bound to a volume yet", err);
     }
     if (!is_here(in, volume)) {
         return no_claim(name, "has its volume on another node", err);
     }
-    ret->read_only = json_bool_at(source, "readOnly", false) ||
-                     json_bool_at(volume, "spec.csi.readOnly", false);
+    ret->read_only =
+        json_bool_at(source, "readOnly", false) || json_bool_at(volume, "spec.csi.readOnly", false);
     ret->own = str_is(json_str_at(volume, "spec.csi.driver"), STORAGE_DRIVER);
     handle = json_str_at(volume, "spec.csi.volumeHandle");
     if (ret->own) {
         bool plain = path_plain(handle) && handle.p[0] != '.';
-        return plain && snprintf(ret->path, PATH_MAX, "%s/%.*s", in->claims_dir,
-                                 STR_ARG(handle)) < PATH_MAX
+        return plain && snprintf(ret->path, PATH_MAX, "%s/%.*s", in->claims_dir, STR_ARG(handle)) <
+                            PATH_MAX
                    ? 0
                    : err_set(err, ERR_INVALID, "volume handle \"%.*s\"", STR_ARG(handle));
     }
@@ -375,7 +376,7 @@ static int add_mount(const struct pod_volumes_in *in, yyjson_val *m, struct aren
         return err_set(err, ERR_INVALID, "volumeMount \"%.*s\": subPathExpr is not served",
                        STR_ARG(name));
     }
-    if (!v || !good_target(target)) {
+    if (v == NULL || !good_target(target)) {
         return err_set(err, ERR_INVALID, "volumeMount \"%.*s\" at \"%.*s\" is not possible",
                        STR_ARG(name), STR_ARG(target));
     }

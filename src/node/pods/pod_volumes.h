@@ -22,7 +22,7 @@ struct pod_volumes_in {
     const char *node_name;        /* a volume of another node cannot be mounted here */
     bool no_mounts; /* nothing can be mounted privately: what lies elsewhere cannot be a volume */
     uid_t uid;      /* the pod's, who owns what is made for it; 0: nobody's own */
-    gid_t gid;      /* the project's, whose folders of the machine and of claims are that are made */
+    gid_t gid; /* the project's, whose folders of the machine and of claims are that are made */
 };
 
 /* Makes all volumes of the pod. ERR_NOT_FOUND: a source that may come later; ERR_INVALID: never. */

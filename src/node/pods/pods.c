@@ -155,7 +155,7 @@ void pod_answered(struct pod *p) {
 static struct pod *add(struct pods *ps, struct str uid) {
     struct pod *p = path_plain(uid) ? mem_zalloc(sizeof(*p)) : NULL;
 
-    if (!p) {
+    if (p == NULL) {
         return NULL;
     }
     p->pods = ps;
@@ -173,7 +173,7 @@ static struct pod *add(struct pods *ps, struct str uid) {
 }
 
 static bool attach(struct pod *p, const struct object *obj) {
-    if (!p->ns) {
+    if (p->ns == NULL) {
         p->ns = mem_cstr(obj->ns);
         p->name = mem_cstr(obj->name);
     }
@@ -208,11 +208,11 @@ static struct str read_status(struct pod *p, char phase[16]) {
 
 void pods_put(struct pods *ps, const struct object *obj) {
     struct pod *p = find(ps, obj->uid);
-    bool known = p != NULL, first = !p || !p->obj;
+    bool known = p != NULL, first = p == NULL || p->obj == NULL;
     char phase[16];
 
     p = p ? p : add(ps, obj->uid);
-    if (!p || !attach(p, obj)) {
+    if (p == NULL || !attach(p, obj)) {
         log_error(ps->o.log, "pod %.*s: no memory", STR_ARG(obj->name));
         return;
     }
@@ -238,7 +238,7 @@ void pods_put(struct pods *ps, const struct object *obj) {
 void pods_gone(struct pods *ps, const struct object *obj) {
     struct pod *p = find(ps, obj->uid);
 
-    if (!p) {
+    if (p == NULL) {
         return;
     }
     p->gone = true;
@@ -255,7 +255,7 @@ void pods_synced(struct pods *ps) {
     ps->synced = true;
     for (size_t i = 0; (e = map_next(&ps->by_uid, &i));) {
         struct pod *p = e->value;
-        if (!p->obj) { /* deleted while we were away */
+        if (p->obj == NULL) { /* deleted while we were away */
             p->gone = true;
             p->stop_grace_s = 0;
             pod_event(p, POD_EV_STOP);
@@ -279,7 +279,7 @@ void pods_trouble(struct pods *ps, struct str uid, const char *why) {
 void pods_end(struct pods *ps, struct str uid, const char *reason, const char *why) {
     struct pod *p = find(ps, uid);
 
-    if (!p || p->state == POD_OVER) {
+    if (p == NULL || p->state == POD_OVER) {
         return;
     }
     p->failed = true;
@@ -376,7 +376,7 @@ static void recover_one(struct pods *ps, struct str uid) {
     struct pod *p = add(ps, uid);
     char path[PATH_LEN];
 
-    if (!p) {
+    if (p == NULL) {
         return;
     }
     recover_user(p);
@@ -414,7 +414,7 @@ static int recover(struct pods *ps, struct err *err) {
 struct pods *pods_new(const struct pods_options *o, struct err *err) {
     struct pods *ps = mem_zalloc(sizeof(*ps));
 
-    if (!ps) {
+    if (ps == NULL) {
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
     }
@@ -427,7 +427,7 @@ struct pods *pods_new(const struct pods_options *o, struct err *err) {
     map_init(&ps->by_wd);
     ps->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     ps->tick = ps->clock->timer_new(ps->clock, on_tick, ps);
-    int code = ps->inotify == -1 || !ps->tick ? err_sys(err, errno, "inotify") : 0;
+    int code = ps->inotify == -1 || ps->tick == NULL ? err_sys(err, errno, "inotify") : 0;
     if (code == 0) {
         ps->watch = loop_fd(o->loop, ps->inotify, LOOP_READABLE, pods_on_inotify, ps, err);
         code = ps->watch ? 0 : ERR_NOMEM;
@@ -449,7 +449,7 @@ void pods_set_gpus(struct pods *ps, struct gpus *gpus) {
 void pods_free(struct pods *ps) {
     const struct map_entry *e;
 
-    if (!ps) {
+    if (ps == NULL) {
         return;
     }
     for (size_t i = 0; (e = map_next(&ps->by_uid, &i));) {

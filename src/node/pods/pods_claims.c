@@ -7,7 +7,7 @@ static bool names_claim(const struct pod *p, struct str claim, struct arena *a) 
     size_t i, n;
 
     arena_reset(a);
-    if (!p->obj || !str_contains(p->obj->json, STR("\"claimName\"")) ||
+    if (p->obj == NULL || !str_contains(p->obj->json, STR("\"claimName\"")) ||
         object_tree(p->obj, a, &doc, NULL)) {
         return false;
     }

@@ -83,7 +83,7 @@ static void begin_round(struct pods *ps) {
 
     for (size_t i = 0; (e = map_next(&ps->by_uid, &i));) {
         struct pod *p = e->value;
-        if (may_be_evicted(p) && !p->walk.at) {
+        if (may_be_evicted(p) && p->walk.at == NULL) {
             disk_walk_begin(&p->walk, p->dir);
         }
     }

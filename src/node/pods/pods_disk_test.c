@@ -1,6 +1,6 @@
 /* pods_disk: whose files go when there is little room, and who is evicted. No process runs here. */
-#include "node/pods/pods_int.h"
 #include "node/files/testbed.h"
+#include "node/pods/pods_int.h"
 
 #include <fcntl.h>
 

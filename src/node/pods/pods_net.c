@@ -35,7 +35,7 @@ static void on_attached(void *ctx, int code, struct str ip, struct str netns,
 bool pod_attach(struct pod *p) {
     struct pods *ps = p->pods;
 
-    if (p->attached || !ps->o.network || is_of_host(p)) {
+    if (p->attached || ps->o.network == NULL || is_of_host(p)) {
         return true;
     }
     if (!p->attaching) {

@@ -42,7 +42,7 @@ struct pod_quota *pod_quota_new(yyjson_val *pod) {
         mem_zalloc(sizeof(*q) + (POD_QUOTA_VOLUMES + 1) * sizeof(struct pod_quota_part));
     yyjson_arr_iter it;
 
-    if (!q) {
+    if (q == NULL) {
         return NULL;
     }
     q->n += limit_of_pod(pod, &q->v[0].most);
@@ -84,7 +84,7 @@ static void begin(struct pod_quota *q, const char *dir) {
 const struct pod_quota_part *pod_quota_on(struct pod_quota *q, const char *dir, unsigned steps,
                                           uint64_t *ret_bytes) {
     for (size_t parts = 0; parts < q->n && steps; parts++) {
-        if (!q->walk.at) {
+        if (q->walk.at == NULL) {
             begin(q, dir);
         }
         unsigned used = disk_walk_on(&q->walk, steps);
@@ -94,7 +94,7 @@ const struct pod_quota_part *pod_quota_on(struct pod_quota *q, const char *dir, 
             *ret_bytes = q->walk.bytes;
             return part;
         }
-        if (!q->walk.at) {
+        if (q->walk.at == NULL) {
             q->at = (q->at + 1) % q->n;
         }
     }

@@ -43,7 +43,7 @@ static void write_status(struct pod *p, yyjson_val *pod, yyjson_val *state) {
     struct buf b;
 
     /* Deleted before anything ran: Kubernetes reports such a pod as failed. */
-    in.failed |= p->state == POD_OVER && !state && !p->lost;
+    in.failed |= p->state == POD_OVER && state == NULL && !p->lost;
     buf_init(&b, 1 << 20);
     pod_status_write(&in, &b, &phase);
     uint64_t hash = str_hash(buf_view(&b));
@@ -63,7 +63,7 @@ void pod_report(struct pod *p) {
     struct arena a;
     yyjson_doc *doc, *state_doc = NULL;
 
-    if (!p->obj || p->gone) {
+    if (p->obj == NULL || p->gone) {
         return;
     }
     if (p->writing) {
@@ -73,7 +73,8 @@ void pod_report(struct pod *p) {
     if (!p->reported) {
         arena_init(&a, 64 << 20);
         if (object_tree(p->obj, &a, &doc, NULL) == 0 &&
-            (!p->shim_state || json_parse(&a, str_of(p->shim_state), &state_doc, NULL) == 0)) {
+            (p->shim_state == NULL ||
+             json_parse(&a, str_of(p->shim_state), &state_doc, NULL) == 0)) {
             write_status(p, yyjson_doc_get_root(doc),
                          state_doc ? yyjson_doc_get_root(state_doc) : NULL);
         }

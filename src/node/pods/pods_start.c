@@ -63,7 +63,7 @@ void pod_acquire(struct pod *p) {
         pod_fail(p, "BadDevices", err.text);
     } else if (p->devices.n == 0) {
         pod_event(p, POD_EV_DEVICES);
-    } else if (!p->pods->o.gpus || !p->uuids) {
+    } else if (p->pods->o.gpus == NULL || p->uuids == NULL) {
         pod_fail(p, "NoGpus", "the pod was given GPU slices, but this node has no GPUs");
     } else {
         p->waiting_answer = true;
@@ -120,7 +120,7 @@ static bool fetch_new(struct pod *p) {
 
     for (size_t i = 0; i < p->n_sources; i++) {
         struct fetch *f = p->sources[i].asked ? NULL : mem_zalloc(sizeof(*f));
-        if (!f) {
+        if (f == NULL) {
             continue;
         }
         *f = (struct fetch){p, i};
@@ -141,12 +141,12 @@ static int device_files(struct pod *p, struct arena *a, struct gpu_file **ret, s
     struct gpu_where *v;
     size_t n = p->devices.n;
 
-    if (n == 0 || !gpus || gpus_simulated(gpus)) {
+    if (n == 0 || gpus == NULL || gpus_simulated(gpus)) {
         return 0;
     }
     v = ARENA_ARRAY(a, struct gpu_where, n);
     *ret = ARENA_ARRAY(a, struct gpu_file, GPU_FILES_MAX);
-    if (!v || !*ret) {
+    if (v == NULL || *ret == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     for (size_t i = 0; i < n; i++) {

@@ -75,7 +75,7 @@ void pod_tell(struct pod *p, bool warning, const char *reason, const char *fmt, 
     int64_t now = clock_wall(p->pods->clock);
     va_list ap;
 
-    if (!p->obj) {
+    if (p->obj == NULL) {
         return;
     }
     va_start(ap, fmt);
@@ -158,7 +158,7 @@ static void tell_one(struct pod *p, yyjson_val *e, bool init, int64_t now_mono) 
     struct pod_told *told = told_slot(p, key);
     char name[300];
 
-    if (!told || told->count >= t.count) {
+    if (told == NULL || told->count >= t.count) {
         return;
     }
     if (told->count && now_mono - told->mono < COUNT_S * NS_PER_SEC) {
@@ -196,7 +196,7 @@ void pod_tell_state(struct pod *p, yyjson_val *state) {
     yyjson_arr_iter it;
     yyjson_val *e;
 
-    if (!p->obj) {
+    if (p->obj == NULL) {
         return;
     }
     yyjson_arr_iter_init(json_get(state, STR("events")), &it);

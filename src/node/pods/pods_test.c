@@ -52,7 +52,7 @@ static void start_node(struct bed *b) {
     struct err err;
 
     b->pods = pods_new(&b->o, &err);
-    if (!b->pods) {
+    if (b->pods == NULL) {
         print_error("%s\n", err.text);
     }
     assert_non_null(b->pods);

@@ -232,7 +232,7 @@ static void talk_resume(struct pod_session *p) {
 }
 
 static void talk_close(struct pod_session *p) {
-    if (!p) {
+    if (p == NULL) {
         return;
     }
     p->closed = true;
@@ -282,7 +282,7 @@ static int talk_open(struct pod_sessions *s, const struct object *pod, const str
     struct talks *t = (struct talks *)s;
     struct pod_session *p = mem_zalloc(sizeof(*p));
 
-    if (!p) {
+    if (p == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     *p = (struct pod_session){.talks = t, .fd = -1, .ev = ev, .ctx = ctx};
@@ -294,7 +294,7 @@ static int talk_open(struct pod_sessions *s, const struct object *pod, const str
     if (r == 0) {
         send_waiting(p);
         watch(p);
-        if (!p->watch) {
+        if (p->watch == NULL) {
             r = err_set(err, ERR_NOMEM, "no memory to watch a session");
         }
     }
@@ -309,7 +309,7 @@ static int talk_open(struct pod_sessions *s, const struct object *pod, const str
 struct pod_sessions *talk_new(const char *data_dir, struct loop *loop, struct err *err) {
     struct talks *t = mem_zalloc(sizeof(*t));
 
-    if (!t || !str_copy(str_of(data_dir), t->data_dir, sizeof(t->data_dir))) {
+    if (t == NULL || !str_copy(str_of(data_dir), t->data_dir, sizeof(t->data_dir))) {
         mem_free(t);
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;

@@ -163,7 +163,7 @@ static int loopback(void) {
 
 static int put_together(const struct sandbox *s, const struct cell_sources *c, const char **what) {
     int e, own = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
-                 (s->own_network && !s->netns ? CLONE_NEWNET : 0);
+                 (s->own_network && s->netns == NULL ? CLONE_NEWNET : 0);
 
     *what = "join its network";
     if (c->netns != -1 && setns(c->netns, CLONE_NEWNET) == -1) {

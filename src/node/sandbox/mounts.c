@@ -267,9 +267,9 @@ static int real_target(const char *target, char out[PATH_LEN]) {
         return ENAMETOOLONG;
     }
     memcpy(head, target, n + 1);
-    while (!realpath(*head ? head : "/", real)) {
+    while (realpath(*head ? head : "/", real) == NULL) {
         char *cut = strrchr(head, '/');
-        if (errno != ENOENT || !cut) {
+        if (errno != ENOENT || cut == NULL) {
             return errno;
         }
         *cut = 0;
@@ -296,7 +296,7 @@ int mounts_open(const struct sandbox_mount *v, size_t n, const char *pod_dir, in
     int *trees = mem_zalloc(n * sizeof(*trees)); /* never freed: see resolve */
     size_t own = strlen(pod_dir);
 
-    if (!trees) {
+    if (trees == NULL) {
         return ENOMEM;
     }
     for (size_t i = 0; i < n; i++) {

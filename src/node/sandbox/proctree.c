@@ -41,7 +41,7 @@ static bool read_stat(pid_t pid, pid_t *ret_parent, uint64_t *ret_start) {
         return false;
     }
     const char *p = strrchr(text, ')');
-    if (!p ||
+    if (p == NULL ||
         sscanf(p + 1,
                " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
                &parent, &start) != 2) {

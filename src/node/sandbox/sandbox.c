@@ -228,7 +228,7 @@ static int enter_spaces(const struct sandbox *s, pid_t container,
                         const struct sandbox_mount *mounts, size_t n, const char **ret_what) {
     int *trees = NULL, e;
 
-    if (!s->cell || s->cell->fd == -1) {
+    if (s->cell == NULL || s->cell->fd == -1) {
         *ret_what = "mount the volumes";
         return n ? ENOTSUP : 0;
     }

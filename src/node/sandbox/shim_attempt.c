@@ -172,7 +172,7 @@ void shim_attempt_step(struct shim_attempt *a, int64_t now) {
 }
 
 bool shim_attempt_reaped(struct shim_attempt *a, pid_t pid, int status) {
-    if (!a->h || a->pid != pid) {
+    if (a->h == NULL || a->pid != pid) {
         return false;
     }
     a->pid = 0;
@@ -199,7 +199,7 @@ int64_t shim_attempt_due(const struct shim_attempt *a) {
 }
 
 void shim_attempt_end(struct shim_attempt *a) {
-    if (!a->h) {
+    if (a->h == NULL) {
         return;
     }
     end_command(a);

@@ -235,7 +235,7 @@ void shim_exec(struct shim *s, struct shim_container *c) {
 
 /* What a container leaves behind when it is killed is taken away, within CLEANUP_MS. */
 void shim_cleanup(const struct shim_container *c) {
-    if (!c->cleanup || !c->cleanup[0] || c->started_ns == 0) {
+    if (c->cleanup == NULL || c->cleanup[0] == NULL || c->started_ns == 0) {
         return;
     }
     pid_t pid = fork();

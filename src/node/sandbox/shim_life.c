@@ -82,7 +82,7 @@ static void step_probes(struct shim *s, struct shim_container *c, int64_t now) {
         }
         /* A container that ends is asked for readiness alone: it may still serve. */
         bool may = c->post_done && (c->stop == STOP_NOT || i == PROBE_READINESS);
-        if (may && !k->attempt.h && probe_due(&k->probe, c->started) <= now) {
+        if (may && k->attempt.h == NULL && probe_due(&k->probe, c->started) <= now) {
             probe_asked(&k->probe, now);
             shim_attempt_begin(s, c, &k->attempt, &k->handler, k->probe.timeout_ns);
         }

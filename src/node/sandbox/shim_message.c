@@ -13,7 +13,7 @@
 enum { LOG_BYTES = 2048, LOG_LINES = 80 };
 
 void shim_message_open(struct shim *s, struct shim_container *c) {
-    if (!c->message_file) {
+    if (c->message_file == NULL) {
         return;
     }
     int fd = open(c->message_file, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);

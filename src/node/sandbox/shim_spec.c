@@ -62,7 +62,7 @@ static void read_handler(struct shim *s, struct handler *h, yyjson_val *v) {
                           .headers = str_of(text(s, json_get(http, STR("headers")))),
                           .service = text(s, json_get(grpc, STR("service"))),
                           .sleep_s = json_i64_at(v, "sleep", 0)};
-    if (h->kind == HANDLER_EXEC && (!h->argv || !h->argv[0])) {
+    if (h->kind == HANDLER_EXEC && (h->argv == NULL || h->argv[0] == NULL)) {
         h->kind = HANDLER_NONE;
     }
 }

@@ -91,7 +91,7 @@ void shim_tell(struct shim *s, const struct shim_container *c, bool warning, con
             e = x;
         }
     }
-    if (!e) {
+    if (e == NULL) {
         e = oldest;
         *e = (struct shim_happening){
             .warning = warning, .reason = reason, .container = who, .first_ns = now};

@@ -292,7 +292,7 @@ static void begin(struct shim *s, struct shim_session *t, const struct podtalk_o
         return;
     }
     t->c = container_named(s, o->container);
-    if (!t->c) {
+    if (t->c == NULL) {
         fail(t, PODTALK_NO_CONTAINER, "no container of that name runs");
     } else if (o->what == PODTALK_EXEC) {
         open_exec(s, t);
@@ -521,7 +521,7 @@ void shim_talk_open(struct shim *s) {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     int dir = open(s->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-    if (!k || dir == -1) {
+    if (k == NULL || dir == -1) {
         mem_free(k);
         return;
     }
@@ -639,7 +639,7 @@ static void on_caller_events(struct shim *s, void *who) {
 }
 
 void shim_talk_poll(struct shim *s, struct shim_poll *p) {
-    if (!s->talk) {
+    if (s->talk == NULL) {
         return;
     }
     shim_poll_add(p, s->talk->listen_fd, POLLIN, on_listen, s->talk);

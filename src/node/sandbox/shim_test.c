@@ -378,7 +378,7 @@ static void test_stop_by_signal(void **state) {
          container(b, "main", "", "trap '' TERM; (setsid sleep 901 &); touch up; sleep 902"));
     pid_t pid = start(b);
     snprintf(up, sizeof(up), "%.500s/up", b->dir);
-    while (!state_json(b) || access(up, F_OK) == -1) {
+    while (state_json(b) == NULL || access(up, F_OK) == -1) {
         usleep(2000);
     }
     assert_int_equal(sigqueue(pid, SIGTERM, grace), 0);

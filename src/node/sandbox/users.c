@@ -21,7 +21,7 @@ struct node_user {
 static int add(struct users *u, struct str project, uid_t id) {
     struct node_user *x = mem_alloc(sizeof(*x) + project.n + 1);
 
-    if (!x) {
+    if (x == NULL) {
         return ERR_NOMEM;
     }
     x->id = id;
@@ -60,7 +60,7 @@ int users_init(struct users *u, const char *dir, struct err *err) {
     *u = (struct users){.dir = dir, .next = USERS_FIRST};
     map_init(&u->by_project);
     u->taken = mem_zalloc(WORDS * sizeof(*u->taken));
-    if (!u->taken) {
+    if (u->taken == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     arena_init(&a, 64 << 20);
@@ -107,7 +107,7 @@ static int save(struct users *u, struct err *err) {
 int users_group(struct users *u, struct str project, gid_t *ret, struct err *err) {
     struct node_user *x = map_get(&u->by_project, project);
 
-    if (!x) {
+    if (x == NULL) {
         if (u->next - USERS_FIRST >= USERS_MAX) {
             return err_set(err, ERR_TOO_MANY, "no group ids are left for project %.*s",
                            STR_ARG(project));

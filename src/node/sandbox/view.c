@@ -109,7 +109,7 @@ static int add_own(const char *root) {
 static int add_resolver(const char *root) {
     char real[PATH_MAX], path[PATH_LEN];
 
-    if (!realpath("/etc/resolv.conf", real) || strncmp(real, "/run/", 5) != 0 ||
+    if (realpath("/etc/resolv.conf", real) == NULL || strncmp(real, "/run/", 5) != 0 ||
         path_join(path, root, real + 1, NULL)) {
         return 0;
     }
@@ -132,7 +132,7 @@ static int hide(const char *root, const char *path) {
     char at[PATH_LEN];
     struct stat st;
 
-    if (!path || path[0] != '/' || path[1] == 0 || path_join(at, root, path + 1, NULL) ||
+    if (path == NULL || path[0] != '/' || path[1] == 0 || path_join(at, root, path + 1, NULL) ||
         stat(at, &st) == -1 || !S_ISDIR(st.st_mode)) {
         return 0;
     }
@@ -147,7 +147,7 @@ static int hide_home(const char *root, uid_t owner) {
     const char *home = getenv("HOME");
     int e = p ? hide(root, p->pw_dir) : 0;
 
-    return e ? e : home && (!p || strcmp(home, p->pw_dir) != 0) ? hide(root, home) : 0;
+    return e ? e : home && (p == NULL || strcmp(home, p->pw_dir) != 0) ? hide(root, home) : 0;
 }
 
 /* The host's proc stays below a pod's own: without root the kernel mounts another one only where one is seen whole. */
@@ -209,13 +209,13 @@ static _Noreturn void run_builder(uid_t owner, int report, int go) {
     char c;
 
     umask(022);
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !root; i++) {
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && root == NULL; i++) {
         root = access(places[i], F_OK) == 0 ? places[i] : NULL;
     }
-    f.error =
-        !root || unshare(CLONE_NEWNS) == -1 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == -1
-            ? errno
-            : build(root, owner, &what);
+    f.error = root == NULL || unshare(CLONE_NEWNS) == -1 ||
+                      mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == -1
+                  ? errno
+                  : build(root, owner, &what);
     snprintf(f.what, sizeof(f.what), "%s", what);
     (void)!write(report, &f, sizeof(f));
     (void)!read(go, &c, 1);

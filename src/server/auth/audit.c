@@ -57,7 +57,7 @@ static struct str between(struct str s, struct str after, char end) {
 static bool is_whole(struct str line) {
     char hash[AUDIT_HASH_TEXT + 1];
     const char *at = line.n ? memmem(line.p, line.n, HASH_MEMBER.p, HASH_MEMBER.n) : NULL;
-    if (!at) {
+    if (at == NULL) {
         return false;
     }
     struct str body = str_head(line, (size_t)(at - line.p));
@@ -93,7 +93,7 @@ uint64_t audit_revision(const char *file) {
 static int read_tail(struct audit *x, struct err *err) {
     char *tail = mem_alloc(TAIL_BYTES);
     size_t want = x->size < TAIL_BYTES ? x->size : TAIL_BYTES;
-    if (!tail) {
+    if (tail == NULL) {
         return err_set(err, ERR_NOMEM, "no memory for the audit log");
     }
     ssize_t n = pread(x->fd, tail, want, (off_t)(x->size - want));
@@ -165,7 +165,7 @@ static void tick(void *ctx) {
 
 int audit_new(const struct audit_options *o, struct audit **ret, struct err *err) {
     struct audit *x = mem_zalloc(sizeof(*x));
-    if (!x) {
+    if (x == NULL) {
         return err_set(err, ERR_NOMEM, "no memory for the audit log");
     }
     x->fd = -1;
@@ -177,7 +177,7 @@ int audit_new(const struct audit_options *o, struct audit **ret, struct err *err
     memcpy(x->last, no_hash, sizeof(x->last));
     x->file = mem_cstr(str_of(o->file));
     x->timer = o->clock ? o->clock->timer_new(o->clock, tick, x) : NULL;
-    int r = !x->file || (o->clock && !x->timer)
+    int r = x->file == NULL || (o->clock && x->timer == NULL)
                 ? err_set(err, ERR_NOMEM, "no memory for the audit log")
                 : open_file(x, err);
     r = r ? r : read_tail(x, err);
@@ -190,7 +190,7 @@ int audit_new(const struct audit_options *o, struct audit **ret, struct err *err
 }
 
 void audit_free(struct audit *x) {
-    if (!x) {
+    if (x == NULL) {
         return;
     }
     if (x->fd >= 0) {
@@ -326,7 +326,7 @@ void audit_add(struct audit *x, const struct audit_record *r) {
         x->lost++;
         x->lost_untold++;
     }
-    if (x->pending.n >= FLUSH_BYTES || !x->timer) {
+    if (x->pending.n >= FLUSH_BYTES || x->timer == NULL) {
         audit_flush(x);
     } else if (!x->ticking) {
         x->ticking = true;
@@ -346,7 +346,7 @@ int audit_check(struct str text, const char *prev, char ret_last[AUDIT_HASH_TEXT
         struct str body = at ? str_head(line, (size_t)(at - line.p)) : line;
         struct str rest = str_skip(line, body.n + HASH_MEMBER.n);
         tls_sha256_text(body, hash);
-        if (!at || rest.n != AUDIT_HASH_TEXT + 2 ||
+        if (at == NULL || rest.n != AUDIT_HASH_TEXT + 2 ||
             !str_is(str_head(rest, AUDIT_HASH_TEXT), hash) || !str_ends(rest, STR("\"}"))) {
             return err_set(err, ERR_INVALID, "line %zu was changed or is torn", n);
         }

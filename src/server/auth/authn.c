@@ -2,8 +2,8 @@
 #include "server/auth/authn.h"
 
 #include "net/tls.h"
-#include "wire/text/base64.h"
 #include "wire/json/json.h"
+#include "wire/text/base64.h"
 #include "wire/text/time.h"
 
 enum { SECRET_BYTES = 32, HASH_TEXT = 64, NAME_HEX = 40, TOKEN_TEXT_MAX = 16 << 10 };
@@ -17,7 +17,7 @@ static int unauthorized(struct err *err, const char *why) {
 int authn_groups(struct arena *a, const struct str *g, size_t n, struct str_list *ret) {
     struct str_list l = {.v = ARENA_ARRAY(a, struct str, n + 1)};
     bool known = false;
-    if (!l.v) {
+    if (l.v == NULL) {
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < n; i++) {
@@ -33,7 +33,7 @@ int authn_groups(struct arena *a, const struct str *g, size_t n, struct str_list
 
 int authn_anonymous(struct arena *a, struct user *ret) {
     struct str *group = ARENA_ARRAY(a, struct str, 1);
-    if (!group) {
+    if (group == NULL) {
         return ERR_NOMEM;
     }
     *group = STR("system:unauthenticated");
@@ -48,7 +48,7 @@ static int split(struct arena *a, struct str s, char sep, struct str_list *ret) 
         n += s.p[i] == sep;
     }
     struct str_list l = {.v = ARENA_ARRAY(a, struct str, n)};
-    if (!l.v) {
+    if (l.v == NULL) {
         return ERR_NOMEM;
     }
     for (struct str part; str_next(&s, sep, &part);) {
@@ -69,7 +69,7 @@ int authn_certificate(struct str cn, struct str orgs, struct arena *a, struct us
     struct str name = arena_str(a, cn);
     int r = split(a, arena_str(a, orgs), '\n', &groups);
     r = r ? r : authn_groups(a, groups.v, groups.n, &all);
-    if (r != 0 || !name.p) {
+    if (r != 0 || name.p == NULL) {
         return err_set(err, ERR_NOMEM, "no memory to authenticate");
     }
     *ret = (struct user){.name = name, .groups = all};
@@ -117,7 +117,7 @@ static int own_token(const struct authn *x, struct str token, int64_t now_ns, st
     const struct kind *k = kind_by_name(STR(""), STR("Secret"));
     const struct object *o =
         k && name.p ? mirror_get(x->mirror, k, AUTHN_TOKEN_NAMESPACE, name) : NULL;
-    if (!o || object_tree(o, a, &doc, NULL) != 0) {
+    if (o == NULL || object_tree(o, a, &doc, NULL) != 0) {
         return arena_ok(a) ? arena_ok(a) : unauthorized(err, "it is not known");
     }
     yyjson_val *secret = yyjson_doc_get_root(doc);
@@ -188,7 +188,7 @@ int authn_new_token(struct arena *a, struct str user, const struct str_list *gro
     struct str secret = buf_ok(&b) ? (struct str){0} : arena_str(a, buf_view(&b));
     explicit_bzero(random, sizeof(random));
     buf_release_secret(&b);
-    if (!token.p || !secret.p) {
+    if (token.p == NULL || secret.p == NULL) {
         return err_set(err, ERR_NOMEM, "no memory for a token");
     }
     *ret_token = token;
@@ -209,7 +209,7 @@ static bool alive(const struct authn *x, const char *kind, struct str ns, struct
 
 static int add_extra(struct arena *a, struct user *u, const char *key, struct str value) {
     struct str *v = ARENA_ARRAY(a, struct str, 1);
-    if (!v || !value.p) {
+    if (v == NULL || value.p == NULL) {
         return ERR_NOMEM;
     }
     *v = value;
@@ -223,7 +223,8 @@ static int account_user(const struct token_claims *c, struct arena *a, struct us
                             arena_f(a, "system:serviceaccounts:%.*s", STR_ARG(c->ns))};
     u.name = arena_f(a, "system:serviceaccount:%.*s:%.*s", STR_ARG(c->ns), STR_ARG(c->account));
     u.extra = ARENA_ARRAY(a, struct user_extra, 3);
-    if (!u.name.p || !u.extra || !groups[1].p || authn_groups(a, groups, 2, &u.groups) != 0) {
+    if (u.name.p == NULL || u.extra == NULL || groups[1].p == NULL ||
+        authn_groups(a, groups, 2, &u.groups) != 0) {
         return ERR_NOMEM;
     }
     int r = add_extra(a, &u, "authentication.kubernetes.io/credential-id",
@@ -269,7 +270,7 @@ int authn_bearer(const struct authn *x, struct str token, const struct str_list 
     if (str_starts(token, PREFIX)) {
         return own_token(x, token, now_ns, a, ret, err);
     }
-    if (!x->key) {
+    if (x->key == NULL) {
         return unauthorized(err, "it is not known");
     }
     return account_token(x, token, audiences ? audiences : &x->audiences, now_ns, a, ret, err);

@@ -11,8 +11,8 @@
 #define BERTH_SERVER_AUTHN_H
 
 #include "mirror/mirror.h"
-#include "server/kit/request.h"
 #include "server/auth/token.h"
+#include "server/kit/request.h"
 
 #define AUTHN_TOKEN_NAMESPACE STR("kube-system")
 #define AUTHN_TOKEN_TYPE STR("berth.dev/token")

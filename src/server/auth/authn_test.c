@@ -6,8 +6,8 @@
 #include "net/tls.h"
 #include "server/auth/authn.h"
 #include "server/auth/policy_fixture.h"
-#include "wire/text/base64.h"
 #include "wire/json/json.h"
+#include "wire/text/base64.h"
 
 #define ISSUER STR("https://127.0.0.1:6443")
 #define SEC INT64_C(1000000000)

@@ -40,7 +40,7 @@ static bool collect_held(void *ctx, const struct policy_rule *r) {
         size_t cap = h->cap ? h->cap * 2 : 64;
         const struct policy_rule **v = ARENA_ARRAY(c->arena, const struct policy_rule *, cap);
         h->code = v ? 0 : ERR_NOMEM;
-        if (!v) {
+        if (v == NULL) {
             return false;
         }
         if (h->n) {
@@ -65,7 +65,7 @@ static int add_words(struct check *c, struct words *w, const struct str_list *l,
     for (size_t i = 0; i < l->n; i++) {
         bool all = star && str_is(l->v[i], "*");
         uint64_t *set = all ? w->all : map_get(&w->by_word, l->v[i]);
-        if (!set) {
+        if (set == NULL) {
             set = new_set(c);
             int r = set ? map_put(&w->by_word, l->v[i], set, NULL) : ERR_NOMEM;
             if (r != 0) {
@@ -206,7 +206,7 @@ static int check_verbs(struct check *c, const struct wanted *w, const struct ato
     }
     struct str *verbs = ARENA_ARRAY(c->arena, struct str, r->verbs.n + 1);
     size_t n = 0;
-    if (!verbs || !arena_charge(c->arena, r->verbs.n * c->held->words)) {
+    if (verbs == NULL || !arena_charge(c->arena, r->verbs.n * c->held->words)) {
         return verbs ? ERR_TOO_LARGE : ERR_NOMEM;
     }
     for (size_t i = 0; i < r->verbs.n; i++) {
@@ -265,7 +265,8 @@ static bool prepare(struct check *c, struct wanted *w) {
     w->every = new_set(c);
     w->met = new_set(c);
     w->left = new_set(c);
-    if (!w->verbs || !w->groups || !w->resources || !w->names || !w->every || !w->met || !w->left) {
+    if (w->verbs == NULL || w->groups == NULL || w->resources == NULL || w->names == NULL ||
+        w->every == NULL || w->met == NULL || w->left == NULL) {
         return false;
     }
     memset(w->every, 0xff, h->words * sizeof(*w->every));
@@ -345,7 +346,7 @@ static bool may(struct check *c, const char *verb, struct str resource, struct s
 static bool unchanged(struct check *c, yyjson_mut_val *obj, const struct object *old,
                       const char *const *members) {
     yyjson_mut_doc *was;
-    if (!old || json_parse_mut(c->arena, old->json, &was, NULL) != 0) {
+    if (old == NULL || json_parse_mut(c->arena, old->json, &was, NULL) != 0) {
         return false;
     }
     for (size_t i = 0; members[i]; i++) {

@@ -40,7 +40,7 @@ static struct policy *policy_of(struct guard *g) {
 static int session_user(const struct session *one, struct arena *a, struct user *ret) {
     struct str_list groups = {.v = ARENA_ARRAY(a, struct str, one->who.n_groups + 1)}, all;
     struct str name = arena_str(a, one->who.user);
-    if (!groups.v || !name.p) {
+    if (groups.v == NULL || name.p == NULL) {
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < one->who.n_groups; i++) {
@@ -183,7 +183,7 @@ static int token_review(struct policy *p, yyjson_mut_doc *d, struct arena *a, st
     struct str_list audiences = {.v = ARENA_ARRAY(a, struct str, yyjson_mut_arr_size(wanted) + 1)};
     struct user who;
     size_t i, max;
-    if (!audiences.v) {
+    if (audiences.v == NULL) {
         return err_set(err, ERR_NOMEM, "no memory for a review");
     }
     yyjson_mut_arr_foreach(wanted, i, max, v) {
@@ -251,7 +251,7 @@ static int check_runs_as(const struct object *pod, struct str account, struct ar
 static int bind_pod(struct policy *p, struct str ns, const struct bound_object *ref,
                     struct arena *a, struct token_claims *c, struct err *err) {
     const struct kind *k = kind_by_name(STR(""), STR("Pod"));
-    if (!ref) {
+    if (ref == NULL) {
         return 0;
     }
     if (!str_is(ref->kind, "Pod")) {
@@ -261,7 +261,7 @@ static int bind_pod(struct policy *p, struct str ns, const struct bound_object *
             STR_ARG(ref->kind));
     }
     const struct object *pod = mirror_get(p->authn.mirror, k, ns, ref->name);
-    if (!pod) {
+    if (pod == NULL) {
         return err_set(err, ERR_NOT_FOUND, "pods \"%.*s\" not found", STR_ARG(ref->name));
     }
     if (ref->uid.n && !str_eq(ref->uid, pod->uid)) {
@@ -367,7 +367,7 @@ static int start(struct policy *p, const struct policy_options *o, struct err *e
     p->clock = o->clock;
     p->sessions = o->sessions;
     p->issuer = mem_cstr(o->issuer);
-    if (!p->issuer) {
+    if (p->issuer == NULL) {
         return err_set(err, ERR_NOMEM, "no memory for the policy");
     }
     p->audience = str_of(p->issuer);
@@ -388,7 +388,7 @@ static int start(struct policy *p, const struct policy_options *o, struct err *e
 
 struct policy *policy_new(const struct policy_options *o, struct err *err) {
     struct policy *p = mem_zalloc(sizeof(*p));
-    if (!p) {
+    if (p == NULL) {
         err_set(err, ERR_NOMEM, "no memory for the policy");
         return NULL;
     }
@@ -407,7 +407,7 @@ struct policy *policy_new(const struct policy_options *o, struct err *err) {
 }
 
 void policy_free(struct policy *p) {
-    if (!p) {
+    if (p == NULL) {
         return;
     }
     audit_free(p->audit);

@@ -30,8 +30,9 @@ struct policy_options {
     const char *key_file; /* ECDSA P-256, PEM: signs ServiceAccount tokens; NULL: there are none */
     const char *audit_file; /* NULL: no audit log */
     size_t audit_bytes;     /* rotated beyond this size; 0: 64 MiB */
-    struct sessions *sessions; /* of the dashboard: their cookies are credentials, too; NULL: there are none */
-    bool audit_reads;       /* also what only read; refusals, Secrets and writes are always there */
+    struct sessions
+        *sessions; /* of the dashboard: their cookies are credentials, too; NULL: there are none */
+    bool audit_reads; /* also what only read; refusals, Secrets and writes are always there */
 };
 
 /* Reads the key, opens the audit log and follows the mirror's roles and bindings. */

@@ -98,11 +98,7 @@ static bool look(void *ctx, const struct object *o) {
 
 static bool is_needed(const struct mirror *m, const struct api_request *q, struct str node,
                       const struct reference *v, size_t n, struct arena *a) {
-    struct node_wanted w = {.v = v,
-                            .n = n,
-                            .name = q->authz_name,
-                            .node = node,
-                            .arena = a};
+    struct node_wanted w = {.v = v, .n = n, .name = q->authz_name, .node = node, .arena = a};
     if (q->ns.n && w.name.n) {
         mirror_scan(m, pod_kind(), q->ns, look, &w);
     }
@@ -128,8 +124,8 @@ static bool pod_may(const struct mirror *m, const struct api_request *q, struct 
         return false;
     }
     const struct object *pod = mirror_get(m, pod_kind(), q->ns, q->name);
-    return !pod || (object_tree(pod, a, &doc, NULL) == 0 &&
-                    str_eq(node_name(yyjson_doc_get_root(doc)), node));
+    return pod == NULL || (object_tree(pod, a, &doc, NULL) == 0 &&
+                           str_eq(node_name(yyjson_doc_get_root(doc)), node));
 }
 
 /* ---- the rule ---- */
@@ -146,8 +142,8 @@ static bool is_on(const struct mirror *m, const struct api_request *q, struct st
                   struct arena *a) {
     const struct object *o = mirror_get(m, q->kind, (struct str){0}, q->name);
     yyjson_doc *doc;
-    if (!o || object_tree(o, a, &doc, NULL) != 0) {
-        return !o;
+    if (o == NULL || object_tree(o, a, &doc, NULL) != 0) {
+        return o == NULL;
     }
     yyjson_val *root = yyjson_doc_get_root(doc);
     yyjson_val *terms = json_path(root, "spec.nodeAffinity.required.nodeSelectorTerms");
@@ -181,9 +177,9 @@ bool policy_node_may(const struct mirror *m, const struct api_request *q, struct
         bool own = is_read(q) || made || str_eq(q->name, node);
         why = own ? NULL : "a node writes its own Node alone";
     } else if (str_is(q->plural, "leases")) {
-        bool own = str_is(q->ns, LEASE_NAMESPACE) &&
-                   (str_eq(q->authz_name, node) ||
-                    (q->verb == VERB_CREATE && q->authz_name.n == 0));
+        bool own =
+            str_is(q->ns, LEASE_NAMESPACE) &&
+            (str_eq(q->authz_name, node) || (q->verb == VERB_CREATE && q->authz_name.n == 0));
         why = own ? NULL : "a node has one Lease";
     } else if (str_is(q->plural, "serviceaccounts")) {
         why = "a node has no business with service accounts";
@@ -192,7 +188,7 @@ bool policy_node_may(const struct mirror *m, const struct api_request *q, struct
     if (why) {
         *ret_reason = str_of(why);
     }
-    return !why;
+    return why == NULL;
 }
 
 int policy_node_writes(const struct api_request *q, yyjson_mut_val *obj, struct err *err) {

@@ -51,8 +51,8 @@ static yyjson_val *tree_of(const struct priority_asker *k, const struct object *
 static bool is_restricted(const struct priority_asker *k, const struct object *o) {
     yyjson_val *tree = tree_of(k, o);
     yyjson_val *notes = json_path(tree, "metadata.annotations");
-    return o &&
-           (!tree || str_is(json_str(json_get(notes, STR(POLICY_RESTRICTED_ANNOTATION))), "true"));
+    return o && (tree == NULL ||
+                 str_is(json_str(json_get(notes, STR(POLICY_RESTRICTED_ANNOTATION))), "true"));
 }
 
 static bool may_use(const struct priority_asker *k, struct str name, bool queue) {
@@ -110,7 +110,7 @@ static int check_workload(struct priority_asker *k, yyjson_mut_val *obj, yyjson_
     yyjson_mut_val *ref = json_mpath(obj, "spec.priorityClassRef");
     yyjson_mut_val *was = json_mpath(old, "spec.priorityClassRef");
     bool queue = str_is(json_mstr_at(ref, "kind"), "WorkloadPriorityClass");
-    bool same = old && (ref && was ? json_mequal(ref, was) : !ref == !was);
+    bool same = old && (ref && was ? json_mequal(ref, was) : (ref == NULL) == (was == NULL));
     if (same && number(obj) <= number(old)) {
         return 0;
     }

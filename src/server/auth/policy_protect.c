@@ -174,10 +174,10 @@ static int check_pod(const struct judged *j, struct err *err) {
         why = "annotation " DEVICES_ANNOTATION " is written by the scheduler";
     } else if (asks && !waits(j->obj)) {
         why = NO_QUEUE;
-    } else if (j->old && !why) {
+    } else if (j->old && why == NULL) {
         why = changed_ties(j->obj, j->old);
     }
-    return !why || may_bind(j) ? 0 : refuse(err, why);
+    return why == NULL || may_bind(j) ? 0 : refuse(err, why);
 }
 
 /* A Job under a controller waits for that one's Workload, not for one of its own. A new one that was not suspended is
@@ -190,15 +190,15 @@ static int check_job(const struct judged *j, struct err *err) {
     }
     if (queue.n == 0) {
         why = NO_QUEUE;
-    } else if (queued_controller_of(j->obj) && !queued_controller_of(j->old)) {
+    } else if (queued_controller_of(j->obj) && queued_controller_of(j->old) == NULL) {
         why = "metadata.ownerReferences: a Job with GPUs is its own controller's";
-    } else if (!j->old && !yyjson_mut_is_true(json_mpath(j->obj, "spec.suspend"))) {
+    } else if (j->old == NULL && !yyjson_mut_is_true(json_mpath(j->obj, "spec.suspend"))) {
         why = NOT_QUEUED;
     } else if (yyjson_mut_is_true(json_mpath(j->old, "spec.suspend")) &&
                !yyjson_mut_is_true(json_mpath(j->obj, "spec.suspend"))) {
         why = "spec.suspend: a Job with GPUs is started by its queue";
     }
-    return !why || may_bind(j) ? 0 : refuse(err, why);
+    return why == NULL || may_bind(j) ? 0 : refuse(err, why);
 }
 
 static bool has_default_queue(const struct judged *j) {
@@ -228,7 +228,7 @@ static int check_lasting(const struct judged *j, struct err *err) {
 
 static bool same_at(const struct judged *j, const char *path) {
     yyjson_mut_val *now = json_mpath(j->obj, path), *was = json_mpath(j->old, path);
-    return now && was ? json_mequal(now, was) : !now == !was;
+    return now && was ? json_mequal(now, was) : (now == NULL) == (was == NULL);
 }
 
 /* Its pods are found by its owners; what it replaces gives it quota; and while it holds that, how many pods it has is
@@ -245,7 +245,7 @@ static int check_workload(const struct judged *j, struct err *err) {
     } else if (json_mpath(j->old, "status.admission") && !same_at(j, "metadata.ownerReferences")) {
         why = "metadata.ownerReferences: whose an admitted Workload is stays as it is";
     }
-    return !why || may_admit(j) ? 0 : refuse(err, why);
+    return why == NULL || may_admit(j) ? 0 : refuse(err, why);
 }
 
 /* Places in what describes pods. The fields are compared as a whole: one that was there may stay. */
@@ -303,12 +303,12 @@ int policy_protect(struct rbac *b, const struct mirror *m, const struct api_requ
     const struct row *row = row_of(q->kind);
     yyjson_mut_doc *was = NULL;
     if (!pod_kind_describes(q->kind) || str_is(q->subresource, "status") ||
-        (!row && is_plain(b, m, q, obj, a))) {
+        (row == NULL && is_plain(b, m, q, obj, a))) {
         return 0; /* a status is all that a write of one changes */
     }
     int r = old ? json_parse_mut(a, old->json, &was, err) : 0;
     j.old = was ? was->root : NULL;
-    r = r || !row ? r : row->check(&j, err);
+    r = r || row == NULL ? r : row->check(&j, err);
     if (r == 0 && strcmp(q->kind->plural, "pods") != 0) {
         r = check_templates(&j, err);
     }
@@ -356,7 +356,7 @@ static int check_made_job(const struct mirror *m, const struct api_request *q, y
     if (!pod_asks_device(json_mpath(obj, "spec.template.spec"))) {
         return 0;
     }
-    if (!maker_of(m, q, obj)) {
+    if (maker_of(m, q, obj) == NULL) {
         return refuse(err, "metadata.ownerReferences: what it is made for is not there");
     }
     if (queue.n == 0) {
@@ -382,7 +382,7 @@ int policy_protect_template(const struct mirror *m, const struct api_request *q,
         return 0;
     }
     const struct object *maker = maker_of(m, q, obj);
-    if (!maker) {
+    if (maker == NULL) {
         return refuse(err, "metadata.ownerReferences: what it is made for is not there");
     }
     if (node && (asks || object_label(maker, QUEUE_LABEL).n > 0)) {

@@ -86,7 +86,7 @@ static bool space_mark(struct rbac *b, struct str ns) {
         return true;
     }
     x = mem_zalloc(sizeof(*x) + ns.n);
-    if (!x) {
+    if (x == NULL) {
         return false;
     }
     memcpy((char *)(x + 1), ns.p, ns.n);
@@ -136,7 +136,7 @@ static void changed(void *ctx, const struct change *c) {
 int rbac_new(struct mirror *m, struct rbac **ret, struct err *err) {
     static const char *const names[] = {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"};
     struct rbac *b = mem_zalloc(sizeof(*b));
-    if (!b) {
+    if (b == NULL) {
         return err_set(err, ERR_NOMEM, "no memory for RBAC");
     }
     *b = (struct rbac){.mirror = m, .stale = true, .unknown = true};
@@ -144,7 +144,7 @@ int rbac_new(struct mirror *m, struct rbac **ret, struct err *err) {
     for (int i = 0; i < 4; i++) {
         b->kinds[i] = kind_by_name(RBAC_GROUP, str_of(names[i]));
         b->feeds[i] = b->kinds[i] ? mirror_feed(m, b->kinds[i], changed, b) : NULL;
-        if (!b->feeds[i]) {
+        if (b->feeds[i] == NULL) {
             rbac_free(b);
             return err_set(err, ERR_NOMEM, "no memory for RBAC");
         }
@@ -162,7 +162,7 @@ static void forget(struct rbac *b) {
 }
 
 void rbac_free(struct rbac *b) {
-    if (!b) {
+    if (b == NULL) {
         return;
     }
     for (int i = 0; i < 4; i++) {
@@ -187,7 +187,7 @@ struct collect {
     struct arena *arena;
     struct map *names;   /* of roles */
     struct space *space; /* of bindings: whose Roles they may name; NULL: none */
-    void *view; /* decoded so far: struct compiled_role or compiled_binding */
+    void *view;          /* decoded so far: struct compiled_role or compiled_binding */
     size_t n, max;
     bool failed;
 };
@@ -211,7 +211,7 @@ static bool collect_role(void *ctx, const struct object *o) {
     }
     void *view;
     c->failed = decode(c->arena, o, sizeof(*r->role), &view) != 0;
-    if (!view) {
+    if (view == NULL) {
         return !c->failed;
     }
     r->role = view;
@@ -219,7 +219,7 @@ static bool collect_role(void *ctx, const struct object *o) {
     r->n_rules = r->role->rules.n;
     r->labels = r->role->metadata ? r->role->metadata->labels : (struct str_map){0};
     struct str key = arena_str(c->arena, o->name);
-    c->failed = !key.p || map_put(c->names, key, r, NULL) != 0;
+    c->failed = key.p == NULL || map_put(c->names, key, r, NULL) != 0;
     c->n++;
     return !c->failed;
 }
@@ -244,7 +244,7 @@ static bool collect_binding(void *ctx, const struct object *o) {
     b->ns = arena_str(c->arena, o->ns);
     b->name = arena_str(c->arena, o->name);
     c->failed = c->failed || arena_ok(c->arena) != 0;
-    if (!view || c->failed) {
+    if (view == NULL || c->failed) {
         return !c->failed;
     }
     b->view = view;
@@ -269,7 +269,7 @@ static bool collect_kind(struct collect *c, int kind, size_t size,
     c->failed = false;
     mirror_scan(b->mirror, b->kinds[kind], ns, count_object, &c->max);
     c->view = arena_array(c->arena, c->max, size);
-    if (!c->view) {
+    if (c->view == NULL) {
         return false;
     }
     mirror_scan(b->mirror, b->kinds[kind], ns, each, c);
@@ -320,7 +320,7 @@ static bool selected(struct rbac *b, const struct aggregation_rule *rule,
 /* Gives an aggregated role the rules of the roles it selects, theirs resolved first. A circle ends where it closes. */
 static bool resolve(struct rbac *b, struct compiled_role *r) {
     const struct aggregation_rule *rule = r->role->aggregation_rule;
-    if (r->state != ROLE_OWN_RULES || !rule) {
+    if (r->state != ROLE_OWN_RULES || rule == NULL) {
         return true;
     }
     r->state = ROLE_RESOLVING;
@@ -336,7 +336,7 @@ static bool resolve(struct rbac *b, struct compiled_role *r) {
         }
     }
     struct policy_rule *rules = ARENA_ARRAY(&b->arena, struct policy_rule, n ? n : 1);
-    if (!rules) {
+    if (rules == NULL) {
         return false;
     }
     for (size_t i = 0; i < b->n_cluster_roles; i++) {
@@ -377,7 +377,7 @@ static bool compile(struct rbac *b) {
 
 static bool find_space(void *ctx, const struct object *o) {
     struct rbac *b = ctx;
-    if (!map_get(&b->spaces, o->ns)) {
+    if (map_get(&b->spaces, o->ns) == NULL) {
         b->unknown = !space_mark(b, o->ns);
     }
     return !b->unknown;
@@ -421,7 +421,7 @@ static bool compile_space(struct rbac *b, struct space *x) {
 /* After ready(): the namespace's, compiled; NULL: there is nothing, or no memory for it. */
 static struct space *space_of(struct rbac *b, struct str ns) {
     struct space *x = ns.n ? map_get(&b->spaces, ns) : NULL;
-    if (!x || x->too_large || x->generation == b->generation) {
+    if (x == NULL || x->too_large || x->generation == b->generation) {
         return x;
     }
     space_clear(x);
@@ -521,16 +521,16 @@ static bool visit_bindings(const struct bindings *run, const struct user *u, uin
     for (size_t i = 0; i < run->n; i++) {
         const struct compiled_binding *b = &run->v[i];
         const struct subject *s = NULL;
-        for (size_t k = 0; !s && k < b->view->subjects.n; k++) {
+        for (size_t k = 0; s == NULL && k < b->view->subjects.n; k++) {
             s = is_subject(&b->view->subjects.v[k], u, b->ns) ? &b->view->subjects.v[k] : NULL;
         }
-        if (!s || (b->role && b->role->visit == number)) {
+        if (s == NULL || (b->role && b->role->visit == number)) {
             continue;
         }
         if (b->role) {
             b->role->visit = number;
         }
-        if (!b->role && !each(ctx, b, s, NULL)) {
+        if (b->role == NULL && !each(ctx, b, s, NULL)) {
             return false;
         }
         for (size_t k = 0; b->role && k < b->role->n_rules; k++) {
@@ -566,7 +566,7 @@ struct decision {
 static bool decide(void *ctx, const struct compiled_binding *b, const struct subject *s,
                    const struct policy_rule *rule) {
     struct decision *d = ctx;
-    if (!rule) {
+    if (rule == NULL) {
         if (d->n_missing < MISSING_NAMED) {
             d->missing[d->n_missing++] = b;
         }

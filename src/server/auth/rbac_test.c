@@ -308,7 +308,7 @@ static void test_escalation(void **state) {
                  "other", &err),
         ERR_FORBIDDEN);
     fixture_put(w->m, "{" RBAC "\"kind\":\"Role\",\"metadata\":{\"name\":\"x\",\"namespace\":"
-                               "\"default\"},\"rules\":[{\"apiGroups\":[\"\"],"
+                      "\"default\"},\"rules\":[{\"apiGroups\":[\"\"],"
                       "\"resources\":[\"secrets\"],\"verbs\":[\"*\"]}]}");
     assert_ok(escalate(w, alice, secrets, "default", &err), &err);
     assert_int_equal(
@@ -538,7 +538,7 @@ static void test_binding_escalation(void **state) {
                 binder = fixture_user("binder", NULL, NULL);
     put_basic(w);
     fixture_put(w->m, "{" RBAC "\"kind\":\"Role\",\"metadata\":{\"name\":\"may-bind\","
-                               "\"namespace\":\"default\"},\"rules\":["
+                      "\"namespace\":\"default\"},\"rules\":["
                       "{\"apiGroups\":[\"rbac.authorization.k8s.io\"],\"resources\":[\"roles\"],"
                       "\"resourceNames\":[\"r1\"],\"verbs\":[\"bind\"]}]}");
     fixture_put(

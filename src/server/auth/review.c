@@ -10,7 +10,7 @@ static struct str_list strings_of(struct arena *a, yyjson_mut_val *list) {
     size_t i, max;
     yyjson_mut_val *v;
     l.v = ARENA_ARRAY(a, struct str, yyjson_mut_arr_size(list) + 1);
-    if (!l.v) {
+    if (l.v == NULL) {
         return l;
     }
     yyjson_mut_arr_foreach(list, i, max, v) {
@@ -57,7 +57,7 @@ static enum verb verb_of(struct str name) {
 static struct api_request request_of(const struct user *u, yyjson_mut_val *resource,
                                      yyjson_mut_val *path) {
     struct str verb = json_mstr_at(resource ? resource : path, "verb");
-    if (!resource) {
+    if (resource == NULL) {
         return (struct api_request){
             .user = *u, .verb_name = verb, .path = json_mstr_at(path, "path")};
     }
@@ -85,7 +85,7 @@ static struct api_request request_of(const struct user *u, yyjson_mut_val *resou
 static int check_spec(yyjson_mut_val *spec, bool self, bool local, struct str ns, struct err *err) {
     yyjson_mut_val *resource = json_mget(spec, STR("resourceAttributes"));
     yyjson_mut_val *path = json_mget(spec, STR("nonResourceAttributes"));
-    if (!resource == !path) {
+    if ((resource == NULL) == (path == NULL)) {
         return err_set(err, ERR_INVALID,
                        "spec.resourceAttributes: Invalid value: null: exactly one of "
                        "nonResourceAttributes or resourceAttributes must be specified");
@@ -96,7 +96,7 @@ static int check_spec(yyjson_mut_val *spec, bool self, bool local, struct str ns
             err, ERR_INVALID,
             "spec.user: Invalid value: \"\": at least one of user or group must be specified");
     }
-    if (local && (!resource || !str_eq(json_mstr_at(resource, "namespace"), ns))) {
+    if (local && (resource == NULL || !str_eq(json_mstr_at(resource, "namespace"), ns))) {
         return err_set(err, ERR_INVALID,
                        "spec.resourceAttributes.namespace: Invalid value: \"%.*s\": must match "
                        "metadata.namespace",
@@ -122,7 +122,7 @@ int review_access(review_allows *allows, void *ctx, const struct user *u, const 
                                       json_mget(spec, STR("nonResourceAttributes")));
     bool allowed = allows(ctx, &q, a, &reason);
     yyjson_mut_val *status = yyjson_mut_obj(d);
-    if (!status || json_mset(d, d->root, STR("status"), status) != 0 ||
+    if (status == NULL || json_mset(d, d->root, STR("status"), status) != 0 ||
         json_mset_bool(d, status, "allowed", allowed) != 0 ||
         (reason.n && json_mset_str(d, status, "reason", reason) != 0)) {
         return no_memory(err);
@@ -166,7 +166,7 @@ int review_rules(struct rbac *b, const struct user *u, yyjson_mut_doc *d, struct
         return err_set(err, ERR_BAD_REQUEST, "no namespace on request");
     }
     yyjson_mut_val *status = json_mensure(d, d->root, "status");
-    if (!out.resource || !out.path || !status) {
+    if (out.resource == NULL || out.path == NULL || status == NULL) {
         return no_memory(err);
     }
     rbac_rules_of(b, u, ns, add_rule, &out);
@@ -204,7 +204,7 @@ int review_token(const struct user *who, const struct str_list *audiences, yyjso
     yyjson_mut_val *user = json_mensure(d, d->root, "status.user");
     yyjson_mut_val *status = json_mget(d->root, STR("status"));
     int r = user ? 0 : ERR_NOMEM;
-    if (r == 0 && !who) {
+    if (r == 0 && who == NULL) {
         r = json_mset_str(d, status, "error", STR("invalid bearer token"));
     } else if (r == 0) {
         r = json_mset_bool(d, status, "authenticated", true);

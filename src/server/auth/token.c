@@ -7,8 +7,8 @@
 
 #include "base/mem.h"
 #include "net/tls.h"
-#include "wire/text/base64.h"
 #include "wire/json/json.h"
+#include "wire/text/base64.h"
 
 enum { PEM_MAX = 16 << 10, TOKEN_MAX = 16 << 10, LEEWAY_SECONDS = 10 };
 
@@ -57,7 +57,7 @@ static struct str pem_body(struct str pem) {
 static bool find_point(struct str der, struct token_key *k) {
     static const char head[] = {0x03, 0x42, 0x00, 0x04};
     const char *at = der.p && der.n > 68 ? memmem(der.p, der.n, head, sizeof(head)) : NULL;
-    if (!at || (size_t)(der.p + der.n - at) < sizeof(head) + 64) {
+    if (at == NULL || (size_t)(der.p + der.n - at) < sizeof(head) + 64) {
         return false;
     }
     memcpy(k->x, at + 4, 32);
@@ -109,7 +109,7 @@ int token_key_init(struct token_key *k, const char *file, struct err *err) {
         k->file = mem_cstr(str_of(file));
         k->seen = mem_zalloc(sizeof(*k->seen));
     }
-    if (r == 0 && (!k->file || !k->seen)) {
+    if (r == 0 && (k->file == NULL || k->seen == NULL)) {
         token_key_release(k);
         r = err_set(err, ERR_NOMEM, "no memory for a key");
     }
@@ -192,7 +192,7 @@ static int unauthorized(struct err *err, const char *why) {
 static yyjson_val *parse_part(struct arena *a, struct str part) {
     yyjson_doc *doc;
     struct str json = base64url_decode(a, part);
-    if (!json.p || json_parse(a, json, &doc, NULL) != 0) {
+    if (json.p == NULL || json_parse(a, json, &doc, NULL) != 0) {
         return NULL;
     }
     yyjson_val *v = yyjson_doc_get_root(doc);
@@ -204,7 +204,7 @@ static bool take_audiences(struct arena *a, yyjson_val *aud, struct str_list *re
     size_t i, max, n = yyjson_is_arr(aud) ? yyjson_arr_size(aud) : 1;
     yyjson_val *v;
     ret->v = ARENA_ARRAY(a, struct str, n ? n : 1);
-    if (!ret->v) {
+    if (ret->v == NULL) {
         return false;
     }
     if (!yyjson_is_arr(aud)) {
@@ -275,7 +275,7 @@ int token_verify(const struct token_key *k, struct str text, struct str issuer,
         return err_set(err, ERR_NOT_FOUND, "not a JWT");
     }
     yyjson_val *h = parse_part(a, header), *v = parse_part(a, claims);
-    if (!h || !v || !str_eq(json_str_at(v, "iss"), issuer)) {
+    if (h == NULL || v == NULL || !str_eq(json_str_at(v, "iss"), issuer)) {
         return arena_ok(a) ? ERR_NOMEM : err_set(err, ERR_NOT_FOUND, "not a token of this server");
     }
     if (!str_is(json_str_at(h, "alg"), "ES256") || !str_is(json_str_at(h, "kid"), k->kid)) {

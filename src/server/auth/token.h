@@ -26,7 +26,8 @@ struct token_key {
     char *file; /* PEM */
     unsigned char x[32], y[32];
     char kid[TOKEN_KID_BYTES + 1];
-    struct token_seen *seen; /* checking a signature reads the key file: a client's next request need not */
+    struct token_seen
+        *seen; /* checking a signature reads the key file: a client's next request need not */
 };
 
 /* Reads the public point out of the private key's PEM file. */

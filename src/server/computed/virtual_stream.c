@@ -7,8 +7,8 @@
  */
 #include "base/limits.h"
 #include "port/virtual_watch.h"
-#include "server/kit/select.h"
 #include "server/computed/virtual.h"
+#include "server/kit/select.h"
 
 enum { SCRATCH_BYTES = 16 << 20 };
 

@@ -12,8 +12,8 @@
 #include "server/kit/guard.h"
 #include "server/kit/negotiate.h"
 #include "server/kit/request.h"
-#include "server/server.h"
 #include "server/kit/status.h"
+#include "server/server.h"
 
 struct watch_hub;
 struct streams;
@@ -41,10 +41,10 @@ struct server {
     struct crds *crds;              /* crd.c */
     struct yaml_job *yaml_jobs;     /* yaml_body.c */
     size_t n_yaml_jobs;
-    struct talk_line *lines;        /* talk/line.c: sessions with pods */
-    struct timer *lines_timer;      /* looks for idle ones while there are any */
+    struct talk_line *lines;         /* talk/line.c: sessions with pods */
+    struct timer *lines_timer;       /* looks for idle ones while there are any */
     struct service_lately *services; /* admit_service.c */
-    struct write *spare_writes;     /* free list, pipeline.c */
+    struct write *spare_writes;      /* free list, pipeline.c */
     size_t n_spare_writes;
     struct arena
         scratch; /* for one item of a list, one frame of a watch: reset by its user each time */
@@ -72,8 +72,8 @@ struct call {
     void (*detach)(struct call *c, void *ctx);
     void *detach_ctx;
     bool answered;
-    bool upgraded; /* it is audited already */
-    bool quiet; /* warnings are dropped: a write runs again */
+    bool upgraded;            /* it is audited already */
+    bool quiet;               /* warnings are dropped: a write runs again */
     struct call *next, *prev; /* of the streams under way, while `streams` */
     bool streams;
 };

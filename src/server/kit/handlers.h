@@ -21,7 +21,8 @@ int lists_init(struct server *s, struct err *err);
 void lists_release(struct server *s);
 /* write_http.c */
 void write_request(struct call *c);
-int write_body_type(struct call *c, enum body_type *ret); /* of the body of a write; the failure is filled */
+int write_body_type(struct call *c,
+                    enum body_type *ret); /* of the body of a write; the failure is filled */
 /* sweep.c */
 void write_collection(struct call *c);
 /* subresource.c: everything with a subresource but status; false when it is not one of ours. */

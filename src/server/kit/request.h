@@ -14,8 +14,8 @@
 #ifndef BERTH_SERVER_REQUEST_H
 #define BERTH_SERVER_REQUEST_H
 
-#include "api/tables/field.h"
 #include "api/schema/kind.h"
+#include "api/tables/field.h"
 #include "base/arena.h"
 #include "base/err.h"
 
@@ -42,7 +42,7 @@ struct user {
     struct user_extra *extra;
     size_t n_extra;
     struct str impersonated_by; /* the real user while impersonating, else empty */
-    int64_t expires_ns; /* when the credential does, wall time; 0: it does not */
+    int64_t expires_ns;         /* when the credential does, wall time; 0: it does not */
 };
 
 /* For whom a request counts where users are bounded: the real user while impersonating, and "system:serviceaccount:NS"
@@ -66,8 +66,8 @@ struct request_options {
 };
 
 struct api_request {
-    struct str method;     /* "GET" */
-    struct str path;       /* raw, as sent, without the query */
+    struct str method; /* "GET" */
+    struct str path;   /* raw, as sent, without the query */
     struct user user;
 
     bool resource;  /* below /api/V/ or /apis/G/V/; the rest of this struct is set only then */

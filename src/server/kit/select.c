@@ -12,11 +12,11 @@ int pick_init(struct picker *p, const struct api_request *q, struct arena *a, st
     *p = (struct picker){.ns = request_key_ns(q), .scratch = scratch};
     int r = selector_parse(a, q->opt.label_selector, &p->labels, err);
     r = r ? r : field_selector_parse(a, q->opt.field_selector, &p->fields, err);
-    r = r ? r : field_selector_check(&p->fields,
-                                     q->kv != NULL && q->kv->selectable != NULL
-                                         ? q->kv->selectable
-                                         : q->kind->selectable,
-                                     err);
+    r = r ? r
+          : field_selector_check(&p->fields,
+                                 q->kv != NULL && q->kv->selectable != NULL ? q->kv->selectable
+                                                                            : q->kind->selectable,
+                                 err);
     if (r != 0) {
         return r;
     }

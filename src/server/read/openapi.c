@@ -30,10 +30,9 @@ static uint64_t sum_of(const struct group_version *gv) {
     const struct kind *const *kinds = kinds_all(&n);
     uint64_t sum = str_hash(str_of(gv->group)) ^ str_hash(str_of(gv->version)) * 3;
     for (size_t i = 0; i < n; i++) {
-        const struct kind_version *kv =
-            strcmp(kinds[i]->group, gv->group) == 0
-                ? kind_version(kinds[i], str_of(gv->version))
-                : NULL;
+        const struct kind_version *kv = strcmp(kinds[i]->group, gv->group) == 0
+                                            ? kind_version(kinds[i], str_of(gv->version))
+                                            : NULL;
         if (kv != NULL) {
             uint64_t part[2] = {(uintptr_t)kinds[i],
                                 kv->schema->custom != NULL ? kv->schema->custom->serial : 0};
@@ -47,8 +46,7 @@ static int fill_hash(struct openapi_hash *h, const struct group_version *gv, str
     struct buf b;
     buf_init(&b, 0);
     int r = codec_openapi_v3(str_of(gv->group), str_of(gv->version), &b, err);
-    (void)snprintf(h->text, sizeof(h->text), "%016llX",
-                   (unsigned long long)str_hash(buf_view(&b)));
+    (void)snprintf(h->text, sizeof(h->text), "%016llX", (unsigned long long)str_hash(buf_view(&b)));
     buf_release(&b);
     return r;
 }

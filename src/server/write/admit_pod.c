@@ -100,9 +100,8 @@ static int admit_priority(struct write *w, yyjson_mut_val *spec) {
 
 /* The machine's own network is for pods of namespaces that an administrator opened it to. */
 static int admit_network(struct write *w, yyjson_mut_val *spec) {
-    const struct object *ns =
-        mirror_pending(w->s->o.mirror, kind_by_name(STR(""), STR("Namespace")), (struct str){0},
-                       w->req->ns);
+    const struct object *ns = mirror_pending(
+        w->s->o.mirror, kind_by_name(STR(""), STR("Namespace")), (struct str){0}, w->req->ns);
 
     if (!yyjson_mut_get_bool(json_mget(spec, STR("hostNetwork"))) ||
         (ns && str_is(object_label(ns, STR("berth.dev/host-network")), "allowed"))) {

@@ -90,14 +90,14 @@ static int charge(struct weighed *x, const struct object *o, yyjson_val *tree,
     size_t n = 0;
     bool any = false;
     s.used.v = ARENA_ARRAY(a, struct quantity_pair, was->used.n + 1);
-    if (!over || !s.used.v) {
+    if (over == NULL || s.used.v == NULL) {
         return nomem(x->w);
     }
     memcpy(s.used.v, was->used.v, was->used.n * sizeof *s.used.v);
     for (size_t i = 0; i < limits->n; i++) {
         struct str name = limits->v[i].key;
         const struct quantity *q = allowance_find(&x->change, name);
-        if (!q || quantity_is_zero(*q)) {
+        if (q == NULL || quantity_is_zero(*q)) {
             continue;
         }
         any = true;
@@ -125,7 +125,7 @@ static int weigh(struct weighed *x, const struct object *o) {
         codec_decode(&schema_namespace_quota, yyjson_doc_get_root(d), w->arena, &q, NULL) != 0) {
         return nomem(w);
     }
-    if (!q.spec || !q.status || !allowance_covers(q.spec, x->kind, x->tree)) {
+    if (q.spec == NULL || q.status == NULL || !allowance_covers(q.spec, x->kind, x->tree)) {
         return 0; /* before it was first counted it is in force for nobody, as in Kubernetes */
     }
     struct quantity_map limits = matching(x, &q.status->hard);
@@ -136,7 +136,7 @@ static int weigh(struct weighed *x, const struct object *o) {
                                  STR_ARG(o->name), STR_ARG(unsaid)));
     }
     for (size_t i = 0; i < limits.n; i++) {
-        if (!allowance_find(&q.status->used, limits.v[i].key)) {
+        if (allowance_find(&q.status->used, limits.v[i].key) == NULL) {
             return refuse(x, arena_f(w->arena, "status unknown for quota: %.*s, resources: %.*s",
                                      STR_ARG(o->name), STR_ARG(limits.v[i].key)));
         }

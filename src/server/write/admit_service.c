@@ -125,7 +125,7 @@ static int look_around(struct write *w, struct service_taken *t) {
     t->addresses = arena_zalloc(w->arena, t->size / 8 + 1);
     t->self = w->old;
     s->services = s->services ? s->services : mem_zalloc(sizeof(*s->services));
-    if (!t->addresses || !s->services) {
+    if (t->addresses == NULL || s->services == NULL) {
         return failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
     }
     mirror_scan(s->o.mirror, w->req->kind, STR(""), note_others, t);
@@ -268,7 +268,7 @@ int admit_service(struct write *w) {
     bool balancer = str_is(type, "LoadBalancer"), node_ports = balancer || str_is(type, "NodePort");
     struct service_taken t = {0};
 
-    if (!spec || str_is(type, "ExternalName")) {
+    if (spec == NULL || str_is(type, "ExternalName")) {
         return 0;
     }
     if (w->old) {

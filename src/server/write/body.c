@@ -165,10 +165,9 @@ static int prune_and_convert(struct write *w, struct reports *r) {
     const struct api_request *q = w->req;
     struct err err = {0};
     r->what = "unknown";
-    int code =
-        (w->status_alone ? codec_prune_status : codec_prune)(q->kv->schema, w->doc,
-                                                             yyjson_mut_doc_get_root(w->doc),
-                                                             wants_reports(w) ? report : NULL, r);
+    int code = (w->status_alone ? codec_prune_status : codec_prune)(
+        q->kv->schema, w->doc, yyjson_mut_doc_get_root(w->doc), wants_reports(w) ? report : NULL,
+        r);
     if (code != 0) {
         return failure_set(&w->failure, w->arena, code, "out of memory");
     }

@@ -5,9 +5,9 @@
 #include "api/schema/codec.h"
 #include "base/limits.h"
 #include "server/kit/names.h"
-#include "wire/text/base64.h"
 #include "wire/json/json.h"
 #include "wire/json/patch.h"
+#include "wire/text/base64.h"
 
 #define API_VERSION "admission.k8s.io/v1"
 

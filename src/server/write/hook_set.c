@@ -4,8 +4,8 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "wire/text/base64.h"
 #include "wire/json/json.h"
+#include "wire/text/base64.h"
 
 enum { SET_BYTES = 16 << 20 };
 

@@ -8,8 +8,8 @@
 #include "base/test.h"
 #include "net/http_client.h"
 #include "server/server.h"
-#include "wire/text/base64.h"
 #include "wire/json/json.h"
+#include "wire/text/base64.h"
 
 enum { ASKED = 64 };
 

@@ -42,8 +42,8 @@ int meta_set_condition(struct write *w, const char *type, const char *reason, co
     yyjson_mut_val *cond = yyjson_mut_obj(w->doc);
     int r = json_mset_str(w->doc, cond, "type", str_of(type));
     r = r ? r : json_mset_str(w->doc, cond, "status", STR("True"));
-    r = r || !reason ? r : json_mset_str(w->doc, cond, "reason", str_of(reason));
-    r = r || !message ? r : json_mset_str(w->doc, cond, "message", str_of(message));
+    r = r || reason == NULL ? r : json_mset_str(w->doc, cond, "reason", str_of(reason));
+    r = r || message == NULL ? r : json_mset_str(w->doc, cond, "message", str_of(message));
     r = r ? r : meta_set_time(w->doc, cond, "lastTransitionTime", w->now);
     return r != 0 || !yyjson_mut_arr_append(list, cond) ? ERR_NOMEM : 0;
 }
@@ -201,7 +201,7 @@ static int check_finalizers(struct write *w, yyjson_mut_val *meta) {
     }
     r = r ? nomem(w) : 0;
     yyjson_mut_arr_foreach(list, i, n, f) {
-        if (r == 0 && !map_get(&known, json_mstr(f))) {
+        if (r == 0 && map_get(&known, json_mstr(f)) == NULL) {
             r = failure_invalid_one(&w->failure, w->arena, w->req->kind->group, w->req->kind->kind,
                                     w->old->name, CAUSE_FORBIDDEN, "metadata.finalizers",
                                     "Forbidden: no new finalizers can be added if the object is "

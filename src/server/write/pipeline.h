@@ -35,10 +35,11 @@ struct write {
     struct str body;
     enum body_type type;
     enum write_for behalf; /* all but a user's are without warnings */
-    bool whole;        /* doc is of our own making, status included (binding) */
-    struct call *call; /* the HTTP call, or NULL; cleared when its peer goes away */
+    bool whole;            /* doc is of our own making, status included (binding) */
+    struct call *call;     /* the HTTP call, or NULL; cleared when its peer goes away */
     const struct delete_options *delete_options; /* of VERB_DELETE */
-    void (*steps)(struct write *w); /* what is run, and again when webhooks have answered; NULL: the verb's */
+    void (*steps)(
+        struct write *w); /* what is run, and again when webhooks have answered; NULL: the verb's */
     void (*done)(struct write *w);
     void *ctx;
 
@@ -55,13 +56,14 @@ struct write {
     const struct object *old; /* NULL on create */
     yyjson_val *old_tree;     /* storage version, with resourceVersion */
     yyjson_mut_doc *doc;      /* the object to be */
-    bool status_alone;        /* doc is the stored object but for its status, and a resourceVersion */
-    struct hook_wait *asked;  /* of webhooks (hooks.h); NULL: nothing */
-    bool unasked;             /* webhooks are not asked */
-    bool evicts;              /* it deletes a pod for an eviction */
-    struct beside *beside;    /* what it changes of other objects; NULL: nothing */
-    char uid[37], name[64];   /* what was made up in the first run, for those after it; empty: nothing */
-    int64_t now;              /* of the first run */
+    bool status_alone; /* doc is the stored object but for its status, and a resourceVersion */
+    struct hook_wait *asked; /* of webhooks (hooks.h); NULL: nothing */
+    bool unasked;            /* webhooks are not asked */
+    bool evicts;             /* it deletes a pod for an eviction */
+    struct beside *beside;   /* what it changes of other objects; NULL: nothing */
+    char uid[37],
+        name[64]; /* what was made up in the first run, for those after it; empty: nothing */
+    int64_t now;  /* of the first run */
     struct write *next;
 };
 

@@ -6,8 +6,8 @@
  */
 #include "api/schema/crd_kind.h"
 #include "api/selector.h"
-#include "server/write/body.h"
 #include "server/kit/handlers.h"
+#include "server/write/body.h"
 #include "server/write/pipeline.h"
 #include "wire/json/json.h"
 #include "wire/json/patch.h"

@@ -9,10 +9,10 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "server/kit/handlers.h"
+#include "server/kit/select.h"
 #include "server/write/hooks.h"
 #include "server/write/pipeline.h"
 #include "server/write/remove.h"
-#include "server/kit/select.h"
 
 enum { AT_ONCE = 64, ARENA_BYTES = 64 << 20 };
 

@@ -5,8 +5,8 @@
  * A peer that goes away does not take its write back: the write is orphaned, and its end answers
  * nobody.
  */
-#include "server/write/body.h"
 #include "server/kit/handlers.h"
+#include "server/write/body.h"
 #include "server/write/hooks.h"
 #include "server/write/pipeline.h"
 #include "server/write/remove.h"

@@ -121,7 +121,7 @@ void way_recheck(struct way *w) {
     way_watch_recheck(w);
     for (struct pass *p = w->passes, *next; p; p = next) {
         next = p->next;
-        if (p->call && !sessions_numbered(w->o.sessions, p->session)) {
+        if (p->call && sessions_numbered(w->o.sessions, p->session) == NULL) {
             cut(p);
         }
     }
@@ -178,7 +178,7 @@ static size_t under_way(const struct way *w, uint64_t user) {
 
 static struct pass *pass_new(struct way *w, struct http_request *r, const struct session *one) {
     struct pass *p = mem_zalloc(sizeof(*p));
-    if (!p) {
+    if (p == NULL) {
         return NULL;
     }
     *p = (struct pass){.w = w,
@@ -263,7 +263,7 @@ bool way_head(struct way *w, struct http_request *r) {
 void way_handle(struct way *w, struct http_request *r) {
     struct err err = {0};
     const struct session *one = asker(w, r);
-    if (!one) {
+    if (one == NULL) {
         return;
     }
     if (way_computed(w, r, one)) {
@@ -280,7 +280,7 @@ void way_handle(struct way *w, struct http_request *r) {
         return;
     }
     struct pass *p = pass_new(w, r, one);
-    if (!p) {
+    if (p == NULL) {
         refuse(r, ERR_NOMEM, "no memory to ask");
     } else if (send_on(p, one->who.token, &err) != 0) {
         refuse(r, err.code, err.text);
@@ -291,7 +291,7 @@ void way_handle(struct way *w, struct http_request *r) {
 
 struct way *way_new(const struct way_options *o, struct err *err) {
     struct way *w = mem_zalloc(sizeof(*w));
-    if (!w) {
+    if (w == NULL) {
         err_set(err, ERR_NOMEM, "no memory for the dashboard");
         return NULL;
     }
@@ -301,7 +301,7 @@ struct way *way_new(const struct way_options *o, struct err *err) {
     w->timer = w->clock->timer_new(w->clock, sweep, w);
     map_init(&w->rights);
     w->hub = o->virtuals ? virtual_hub_new(w->clock, o->mirror) : NULL;
-    if (!w->server || !w->timer || (o->virtuals && !w->hub)) {
+    if (w->server == NULL || w->timer == NULL || (o->virtuals && w->hub == NULL)) {
         err_set(err, ERR_NOMEM, "no memory for the dashboard");
     } else if (http_client_new(o->loop, &o->client, &w->http, err) == 0) {
         struct http_client_options streams = o->client;
@@ -315,7 +315,7 @@ struct way *way_new(const struct way_options *o, struct err *err) {
 }
 
 void way_free(struct way *w) {
-    if (!w) {
+    if (w == NULL) {
         return;
     }
     virtual_hub_free(w->hub);

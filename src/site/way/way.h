@@ -14,8 +14,8 @@
 #ifndef BERTH_SITE_WAY_H
 #define BERTH_SITE_WAY_H
 
-#include "port/virtual.h"
 #include "net/http_client.h"
+#include "port/virtual.h"
 #include "site/dashboard.h"
 
 struct way;
@@ -23,15 +23,15 @@ struct way;
 enum {
     WAY_PASSES_MAX = 480,    /* requests on their way: each has a connection to the API server */
     WAY_PASSES_OF_USER = 64, /* watches included */
-    WAY_RIGHTS_MAX = 20000,      /* remembered answers */
-    WAY_RIGHTS_OF_ASK = 512,     /* rights that one computed answer may ask for */
+    WAY_RIGHTS_MAX = 20000,  /* remembered answers */
+    WAY_RIGHTS_OF_ASK = 512, /* rights that one computed answer may ask for */
 };
 
 struct way_options {
     struct loop *loop;
     struct sessions *sessions;
     struct str server; /* "https://10.0.0.1:6443", without a trailing '/'; may have a path */
-    struct http_client_options client; /* how it is verified; without any identity */
+    struct http_client_options client;       /* how it is verified; without any identity */
     const struct virtual_registry *virtuals; /* NULL: nothing is computed here */
     struct mirror *mirror;                   /* what is computed depends on it; outlives the way */
 };

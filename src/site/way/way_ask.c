@@ -62,7 +62,7 @@ struct str way_bearer(struct arena *a, struct str token) {
 int way_ask(struct way *w, struct str token, const char *path, struct str body, way_told *told,
             void *ctx, struct way_question **ret, struct err *err) {
     struct way_question *q = mem_zalloc(sizeof(*q));
-    if (!q) {
+    if (q == NULL) {
         return err_set(err, ERR_NOMEM, "no memory to ask");
     }
     *q = (struct way_question){
@@ -86,7 +86,7 @@ int way_ask(struct way *w, struct str token, const char *path, struct str body, 
         .ctx = q,
     };
     int r = headers[0].n == 0 ? err_set(err, ERR_UNAUTHORIZED, "this is no token")
-            : !o.url.p        ? err_set(err, ERR_NOMEM, "no memory to ask")
+            : o.url.p == NULL ? err_set(err, ERR_NOMEM, "no memory to ask")
                               : http_client_send(w->http, &o, &q->call, err);
     if (r != 0) {
         question_free(q);

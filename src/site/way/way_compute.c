@@ -83,7 +83,7 @@ static void remember(struct way *w, struct str key, bool allowed) {
         forget_rights(w);
     }
     struct right *x = mem_zalloc(sizeof(*x) + key.n + 1);
-    if (!x) {
+    if (x == NULL) {
         return; /* it is asked for again */
     }
     x->at = clock_mono(w->clock);
@@ -154,7 +154,7 @@ static bool may(const struct virtual_ask *q, const char *verb, const char *group
 /* ---- the end ---- */
 
 void computing_free(struct computing *k) {
-    if (!k) {
+    if (k == NULL) {
         return;
     }
     if (k->prev) {
@@ -272,7 +272,7 @@ static void ask(struct computing *k) {
     k->round++;
     k->source =
         virtual_find(k->w->o.virtuals, str_of(kind->group), str_of(kind->plural), k->q.subresource);
-    if (!k->source) {
+    if (k->source == NULL) {
         give_up(k, ERR_UNAVAILABLE,
                 "this is answered by the replica that leads, and this one does not");
         return;
@@ -336,7 +336,7 @@ static void asker_copy(struct computing *k, const struct session_who *who) {
 
 struct computing *computing_new(struct way *w, const struct computing_options *o) {
     struct computing *k = mem_zalloc(sizeof(*k));
-    if (!k) {
+    if (k == NULL) {
         return NULL;
     }
     arena_init(&k->a, COMPUTING_BYTES);

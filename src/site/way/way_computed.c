@@ -1,6 +1,6 @@
 /* way_computed: requests for kinds that are computed, on a cluster: answered (way_compute.c), watched (way_watch.c). */
-#include "api/walk/causes.h"
 #include "api/schema/codec.h"
+#include "api/walk/causes.h"
 #include "base/keyed_hash.h"
 #include "base/mem.h"
 #include "site/refuse.h"
@@ -59,7 +59,7 @@ static bool unescape(struct arena *a, struct str s, struct str *ret) {
             static const char digits[] = "0123456789abcdef";
             const char *high = i + 2 < s.n ? strchr(digits, s.p[i + 1] | 32) : NULL;
             const char *low = i + 2 < s.n ? strchr(digits, s.p[i + 2] | 32) : NULL;
-            if (!high || !low || !*high || !*low) {
+            if (high == NULL || low == NULL || !*high || !*low) {
                 return false;
             }
             v = (high - digits) * 16 + (low - digits);
@@ -102,7 +102,7 @@ static int read_body(struct asked *k, const struct kind_version *kv, struct err 
         r = err_set(err, ERR_BAD_REQUEST, "expected an object of kind %s", k->q.kind->kind);
     }
     r = r ? r : codec_prune(kv->schema, d, root, NULL, NULL);
-    r = r || !kv->to_storage ? r : codec_to_storage(k->q.kind, kv, d, err);
+    r = r || kv->to_storage == NULL ? r : codec_to_storage(k->q.kind, kv, d, err);
     r = r ? r : codec_default(k->q.kind, d, err);
     r = r ? r : codec_validate(k->q.kind, yyjson_mut_doc_get_root(d), NULL, &causes);
     if (r != 0) {
@@ -116,7 +116,8 @@ static int read_body(struct asked *k, const struct kind_version *kv, struct err 
     } else {
         json_write_mut(&b, yyjson_mut_doc_get_root(d));
         k->q.body = arena_str(a, buf_view(&b));
-        r = buf_ok(&b) || !k->q.body.p ? err_set(err, ERR_NOMEM, "no memory for the object") : 0;
+        r = buf_ok(&b) || k->q.body.p == NULL ? err_set(err, ERR_NOMEM, "no memory for the object")
+                                              : 0;
     }
     buf_release(&b);
     return r;
@@ -140,7 +141,7 @@ static const struct kind *read_path(struct arena *a, struct str path, struct vir
         at += 2;
     }
     const struct kind *k = kind_by_resource(v[1], v[2], v[at]);
-    if (!k || !(k->flags & KIND_COMPUTED) || n > at + 3 ||
+    if (k == NULL || !(k->flags & KIND_COMPUTED) || n > at + 3 ||
         (at > 3 && !(k->flags & KIND_NAMESPACED))) {
         return NULL;
     }
@@ -180,7 +181,7 @@ static int prepare(struct asked *k, const struct kind_version *kv, struct err *e
         return err_set(err, ERR_BAD_REQUEST, "the query is malformed");
     }
     k->q.verb = verb_of(k->q.kind, http_method(k->r), k->q.name.n > 0);
-    if (!k->q.verb) {
+    if (k->q.verb == NULL) {
         return err_set(err, ERR_METHOD, "the server does not allow this method on %s",
                        k->q.kind->plural);
     }
@@ -220,14 +221,14 @@ bool way_computed(struct way *w, struct http_request *r, const struct session *o
     const struct kind_version *kv = NULL;
     struct virtual_ask q = {0};
     const struct kind *kind = read_path(http_arena(r), http_path(r), &q, &kv);
-    if (!kind ||
-        (!str_is(str_of(kind->group), "berth.dev") &&
-         !virtual_find(w->o.virtuals, str_of(kind->group), str_of(kind->plural), q.subresource))) {
+    if (kind == NULL || (!str_is(str_of(kind->group), "berth.dev") &&
+                         virtual_find(w->o.virtuals, str_of(kind->group), str_of(kind->plural),
+                                      q.subresource) == NULL)) {
         return false; /* Kueue's own may answer there */
     }
     bool room = has_room(w, keyed_hash(one->who.user));
     struct asked *k = room ? asked_new(w, r, one) : NULL;
-    if (!k) {
+    if (k == NULL) {
         refuse(r, room ? ERR_NOMEM : ERR_TOO_MANY, "too much is being computed");
         return true;
     }

@@ -1,7 +1,7 @@
 /* way_parts: what is decided about requests without I/O. See way.h. */
 #include "site/way/way.h"
-#include "wire/text/base64.h"
 #include "wire/json/json.h"
+#include "wire/text/base64.h"
 
 enum { SEGMENT_MAX = 512, SEGMENTS_KEPT = 3 };
 

@@ -446,7 +446,7 @@ static void test_watch(void **state) {
         turns(b, 1);
     }
     watch(b, &x, "/api/v1/pods?watch=1", b->client);
-    while (!u->stream) {
+    while (u->stream == NULL) {
         turns(b, 1);
     }
     bed_with(b, OURS, NULL, NULL);
@@ -556,7 +556,7 @@ static void test_computed_later(void **state) {
     sign_in(b);
     u->later = true;
     watch(b, &x, path, b->client);
-    while (!u->done) {
+    while (u->done == NULL) {
         turns(b, 1);
     }
     u->done(u->done_ctx, 0, STR("{\"late\":1}"), NULL);
@@ -567,7 +567,7 @@ static void test_computed_later(void **state) {
     u->done = NULL;
     x = (struct reader){0};
     watch(b, &x, path, b->client);
-    while (!u->done) {
+    while (u->done == NULL) {
         turns(b, 1);
     }
     http_call_cancel(x.call);
@@ -577,7 +577,7 @@ static void test_computed_later(void **state) {
     u->done = NULL;
     x = (struct reader){0};
     watch(b, &x, path, b->client);
-    while (!u->done) {
+    while (u->done == NULL) {
         turns(b, 1);
     } /* teardown lets go of it */
 }
@@ -592,7 +592,7 @@ static void fake_commit(struct mirror *m) {
 }
 
 static void until_got(struct reader *x, const char *text) {
-    while (!strstr(x->last, text)) {
+    while (strstr(x->last, text) == NULL) {
         assert_false(x->over);
         turns(x->b, 1);
     }
@@ -656,7 +656,7 @@ static void test_computed_watch_refused(void **state) {
     u->later = true;
     x = (struct reader){0};
     watch(b, &x, path, b->client);
-    while (!u->done) {
+    while (u->done == NULL) {
         turns(b, 1);
     }
     http_call_cancel(x.call); /* leaves before there is an answer */
@@ -665,7 +665,7 @@ static void test_computed_watch_refused(void **state) {
     }
     u->done = NULL;
     watch(b, &x, path, b->client);
-    while (!u->done) {
+    while (u->done == NULL) {
         turns(b, 1);
     } /* teardown lets go of it */
 }

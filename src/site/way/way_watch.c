@@ -34,14 +34,14 @@ static void computed(void *ctx, int code, struct str json, const struct err *err
 static int ask(void *ctx, virtual_done *done, void *done_ctx, struct err *err) {
     struct way_watcher *x = ctx;
     const struct session *one = sessions_numbered(x->w->o.sessions, x->session);
-    if (!one) {
+    if (one == NULL) {
         return err_set(err, ERR_UNAUTHORIZED, "the session has ended");
     }
     struct computing_options o = {&x->q, "watch", one, computed, x};
     x->done = done;
     x->done_ctx = done_ctx;
     x->computing = computing_new(x->w, &o);
-    if (!x->computing) {
+    if (x->computing == NULL) {
         return err_set(err, ERR_NOMEM, "no memory to ask");
     }
     computing_start(x->computing);
@@ -122,7 +122,7 @@ static void closed(void *user) {
 void way_watch_recheck(struct way *w) {
     const struct err ended = {.code = ERR_UNAUTHORIZED, .text = "the session has ended"};
     for (struct way_watcher *x = w->watchers; x; x = x->next) {
-        if (x->watcher && !sessions_numbered(w->o.sessions, x->session)) {
+        if (x->watcher && sessions_numbered(w->o.sessions, x->session) == NULL) {
             virtual_watch_stop(x->watcher);
             end(x, ERR_UNAUTHORIZED, &ended);
         }
@@ -233,7 +233,7 @@ void way_watch(struct way *w, struct http_request *r, const struct session *one,
                const struct virtual_ask *q) {
     struct err err = {0};
     struct way_watcher *x = mem_zalloc(sizeof(*x));
-    if (!x) {
+    if (x == NULL) {
         refuse(r, ERR_NOMEM, "no memory to watch");
         return;
     }

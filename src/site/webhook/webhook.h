@@ -20,9 +20,9 @@
 #define BERTH_SITE_WEBHOOK_H
 
 #include "base/log.h"
-#include "port/admission.h"
 #include "mirror/mirror.h"
 #include "net/http_server.h"
+#include "port/admission.h"
 #include "wire/prometheus.h"
 
 struct webhook_server;

@@ -1,11 +1,11 @@
 /* webhook_review: see webhook_review.h. Here: AdmissionReview. */
 #include "site/webhook/webhook_review.h"
 
-#include "api/walk/causes.h"
 #include "api/schema/codec.h"
+#include "api/walk/causes.h"
 #include "base/limits.h"
-#include "wire/text/base64.h"
 #include "wire/json/json_diff.h"
+#include "wire/text/base64.h"
 
 #define API_VERSION "admission.k8s.io/v1"
 

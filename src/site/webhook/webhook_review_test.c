@@ -2,9 +2,9 @@
 #include "site/webhook/webhook_review.h"
 
 #include "base/test.h"
-#include "wire/text/base64.h"
 #include "wire/json/json.h"
 #include "wire/json/patch.h"
+#include "wire/text/base64.h"
 
 /* An admission that labels what is created, warns, and denies or blames by name. */
 struct fake {

@@ -108,11 +108,11 @@ static int parse(struct arena *a, struct str text, yyjson_read_flag flags, yyjso
     yyjson_read_err fault;
     /* The reader writes to its input only with YYJSON_READ_INSITU, so the cast is harmless. */
     yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text.p, text.n, flags, &alc, &fault);
-    if (!doc && fault.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+    if (doc == NULL && fault.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         return text_too_deep(text) ? depth_error(err)
                                    : err_set(err, ERR_NOMEM, "no memory to read JSON");
     }
-    if (!doc) {
+    if (doc == NULL) {
         return err_set(err, ERR_SYNTAX, "invalid JSON at byte %zu: %s", fault.pos, fault.msg);
     }
     if (too_deep(doc)) {
@@ -144,7 +144,7 @@ struct arena *json_arena(yyjson_mut_doc *d) {
 yyjson_mut_doc *json_mut_copy(struct arena *a, yyjson_val *v) {
     yyjson_mut_doc *d = json_mut_new(a);
     yyjson_mut_val *root = d && v ? yyjson_val_mut_copy(d, v) : NULL;
-    if (!root) {
+    if (root == NULL) {
         return NULL;
     }
     yyjson_mut_doc_set_root(d, root);
@@ -158,7 +158,7 @@ int json_parse_mut(struct arena *a, struct str text, yyjson_mut_doc **ret, struc
         return r;
     }
     yyjson_mut_doc *d = json_mut_copy(a, yyjson_doc_get_root(doc));
-    if (!d) {
+    if (d == NULL) {
         return err_set(err, ERR_NOMEM, "no memory to read JSON");
     }
     *ret = d;

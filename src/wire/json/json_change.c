@@ -82,13 +82,13 @@ static yyjson_mut_val *find_key(yyjson_mut_val *obj, struct str key) {
 }
 
 int json_mset(yyjson_mut_doc *d, yyjson_mut_val *obj, struct str key, yyjson_mut_val *v) {
-    if (!obj) {
+    if (obj == NULL) {
         return ERR_NOMEM;
     }
     if (!yyjson_mut_is_obj(obj)) {
         yyjson_mut_set_obj(obj);
     }
-    if (!v) {
+    if (v == NULL) {
         json_mdel(obj, key);
         return 0;
     }
@@ -133,7 +133,7 @@ yyjson_mut_val *json_mensure(yyjson_mut_doc *d, yyjson_mut_val *root, const char
         yyjson_mut_val *next = json_mget(at, part);
         if (!yyjson_mut_is_obj(next)) {
             next = yyjson_mut_obj(d);
-            if (!next || json_mset(d, at, part, next) != 0) {
+            if (next == NULL || json_mset(d, at, part, next) != 0) {
                 return NULL;
             }
         }

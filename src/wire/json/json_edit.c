@@ -44,7 +44,7 @@ int json_edit_set(struct json_edit *e, struct str name, yyjson_mut_val *v) {
         return 0;
     }
     key = yyjson_mut_strncpy(e->doc, name.p ? name.p : "", name.n);
-    if (!key || map_put(&e->keys, name_of(key), key, NULL) != 0) {
+    if (key == NULL || map_put(&e->keys, name_of(key), key, NULL) != 0) {
         return ERR_NOMEM;
     }
     yyjson_mut_obj_add(e->obj, key, v);

@@ -58,7 +58,7 @@ bool json_merge_members(yyjson_val *from, yyjson_mut_val *to, const char *but, b
     if (yyjson_mut_is_obj(to)) {
         yyjson_mut_obj_foreach(to, i, n, mkey, now) {
             yyjson_val *was = json_get(from, json_mstr(mkey));
-            if ((!but || !str_is(json_mstr(mkey), but)) && !(was && json_same(was, now))) {
+            if ((but == NULL || !str_is(json_mstr(mkey), but)) && !(was && json_same(was, now))) {
                 write_key(json_mstr(mkey), some, out);
                 write_member(was, now, out);
             }
@@ -66,7 +66,8 @@ bool json_merge_members(yyjson_val *from, yyjson_mut_val *to, const char *but, b
     }
     if (yyjson_is_obj(from)) {
         yyjson_obj_foreach(from, i, n, key, v) {
-            if ((!but || !str_is(json_str(key), but)) && !json_mget(to, json_str(key))) {
+            if ((but == NULL || !str_is(json_str(key), but)) &&
+                json_mget(to, json_str(key)) == NULL) {
                 write_key(json_str(key), some, out);
                 buf_c(out, "null");
             }

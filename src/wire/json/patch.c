@@ -59,7 +59,7 @@ int patch_merge(yyjson_mut_doc *d, yyjson_val *patch, struct err *err) {
         return merge_into(d, d->root, patch) == 0 ? 0 : no_memory(err);
     }
     yyjson_mut_val *root = fresh(d, patch);
-    if (!root) {
+    if (root == NULL) {
         return no_memory(err);
     }
     yyjson_mut_doc_set_root(d, root);

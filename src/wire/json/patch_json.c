@@ -41,7 +41,7 @@ static int unescape(struct patch_op *o, struct str raw, struct str *ret) {
     }
     char *out = o->doc->alc.malloc(o->doc->alc.ctx, raw.n);
     size_t n = 0;
-    if (!out) {
+    if (out == NULL) {
         return err_set(o->err, ERR_NOMEM, "no memory to patch");
     }
     for (size_t i = 0; i < raw.n; i++) {
@@ -89,7 +89,7 @@ static int child(struct patch_op *o, yyjson_mut_val *at, struct str token, yyjso
     if (r != 0) {
         return r;
     }
-    if (!v) {
+    if (v == NULL) {
         return invalid(o, "the path does not exist");
     }
     *ret = v;
@@ -140,7 +140,7 @@ static int locate(struct patch_op *o, struct str pointer, struct place *ret) {
 static int value_at(struct patch_op *o, struct str pointer, struct place *ret,
                     yyjson_mut_val **ret_value) {
     int r = locate(o, pointer, ret);
-    if (r == 0 && !ret->parent) {
+    if (r == 0 && ret->parent == NULL) {
         *ret_value = o->doc->root;
         return 0;
     }
@@ -206,7 +206,7 @@ static int put(struct patch_op *o, yyjson_mut_val *v) {
     if (r != 0) {
         return r;
     }
-    if (!p.parent) {
+    if (p.parent == NULL) {
         yyjson_mut_doc_set_root(o->doc, v);
         return 0;
     }
@@ -240,7 +240,7 @@ static int op_remove(struct patch_op *o) {
     struct place p;
     yyjson_mut_val *old;
     int r = value_at(o, o->path, &p, &old);
-    if (r == 0 && !p.parent) {
+    if (r == 0 && p.parent == NULL) {
         return invalid(o, "the whole document cannot be removed");
     }
     if (r == 0) {
@@ -268,7 +268,7 @@ static int op_move(struct patch_op *o) {
     }
     bool into_itself =
         str_starts(o->path, o->from) && o->path.n > o->from.n && o->path.p[o->from.n] == '/';
-    if (!p.parent || into_itself) {
+    if (p.parent == NULL || into_itself) {
         return invalid(o, "a value cannot be moved into itself");
     }
     cut(&p);
@@ -298,7 +298,7 @@ static int op_test(struct patch_op *o) {
     yyjson_mut_val *v;
     int r = value_at(o, o->path, &p, &v);
     yyjson_mut_val *want = r == 0 ? yyjson_val_mut_copy(o->doc, o->value) : NULL;
-    if (r == 0 && !want) {
+    if (r == 0 && want == NULL) {
         return err_set(o->err, ERR_NOMEM, "no memory to patch");
     }
     if (r == 0 && !json_mequal(v, want)) {
@@ -330,10 +330,11 @@ static int run_op(yyjson_mut_doc *d, yyjson_val *v, size_t i, struct cost *cost,
                          .from = json_str(from),
                          .cost = cost,
                          .err = err};
-    if (!kind) {
+    if (kind == NULL) {
         return err_set(err, ERR_SYNTAX, "operation %zu: unknown \"op\"", i);
     }
-    if (!yyjson_is_str(path) || (kind->value && !o.value) || (kind->from && !yyjson_is_str(from))) {
+    if (!yyjson_is_str(path) || (kind->value && o.value == NULL) ||
+        (kind->from && !yyjson_is_str(from))) {
         return err_set(err, ERR_SYNTAX, "operation %zu (%s): \"%s\" is missing", i, kind->name,
                        !yyjson_is_str(path) ? "path"
                        : kind->value        ? "value"

@@ -88,8 +88,8 @@ static yyjson_mut_val *fresh(struct smp *s, yyjson_val *v) {
     size_t i, max;
     yyjson_val *val;
     yyjson_arr_foreach(v, i, max, val) {
-        if (arr &&
-            !json_get(val, PATCH)) { /* elements that are directives have nothing to act on */
+        if (arr && json_get(val, PATCH) ==
+                       NULL) { /* elements that are directives have nothing to act on */
             yyjson_mut_val *copy = fresh(s, val);
             arr = copy && yyjson_mut_arr_append(arr, copy) ? arr : NULL;
         }
@@ -106,10 +106,10 @@ static int set_fresh(struct smp *s, struct json_edit *target, struct str name, y
 
 struct strategic_item {
     struct str key;
-    yyjson_mut_val *v; /* NULL: deleted */
-    size_t server_at;  /* index on the server, or NOT_ON_SERVER */
+    yyjson_mut_val *v;           /* NULL: deleted */
+    size_t server_at;            /* index on the server, or NOT_ON_SERVER */
     struct strategic_item *same; /* the next item with this key */
-    bool listed;       /* of the first with this key: all of them are */
+    bool listed;                 /* of the first with this key: all of them are */
 };
 
 struct items {
@@ -124,11 +124,11 @@ static bool key_text(struct smp *s, yyjson_mut_val *v, struct str *ret) {
         *ret = json_mstr(v);
         return true;
     }
-    if (!v || yyjson_mut_is_ctn(v) || yyjson_mut_is_null(v)) {
+    if (v == NULL || yyjson_mut_is_ctn(v) || yyjson_mut_is_null(v)) {
         return false;
     }
     char *out = scratch(s, 32, 1);
-    if (!out) {
+    if (out == NULL) {
         return false;
     }
     int n;
@@ -163,7 +163,7 @@ static int take_apart(struct smp *s, struct items *it, yyjson_mut_val *list, siz
                       const char *merge_key) {
     size_t n = yyjson_mut_arr_size(list);
     it->v = scratch(s, n + more, sizeof(*it->v));
-    if (!it->v) {
+    if (it->v == NULL) {
         return no_memory(s);
     }
     yyjson_mut_val *elem = yyjson_mut_arr_get_first(list);
@@ -189,7 +189,7 @@ static int by_server(const void *a, const void *b) {
 static size_t list_key(struct smp *s, struct strategic_item *first, struct strategic_item **listed,
                        size_t n) {
     size_t from = n;
-    if (!first || first->listed) {
+    if (first == NULL || first->listed) {
         return n;
     }
     for (struct strategic_item *i = first; i; i = i->same) {
@@ -211,7 +211,7 @@ static int put_together(struct smp *s, struct items *it, const struct str *order
     struct strategic_item **listed = scratch(s, it->n, sizeof(*listed)),
                           **others = scratch(s, it->n, sizeof(*others));
     size_t n_listed = 0, n_others = 0, i = 0, k = 0;
-    if (!listed || !others) {
+    if (listed == NULL || others == NULL) {
         return no_memory(s);
     }
     for (size_t o = 0; o < n_order; o++) {
@@ -275,7 +275,7 @@ static int apply_directives(struct smp *s, struct list_merge *m) {
     yyjson_arr_foreach(m->patch, i, max, elem) {
         yyjson_val *directive = json_get(elem, PATCH);
         struct str key;
-        if (!directive || str_is(json_str(directive), "merge")) {
+        if (directive == NULL || str_is(json_str(directive), "merge")) {
             continue;
         }
         if (str_is(json_str(directive), "replace")) {
@@ -331,7 +331,7 @@ static int read_order(struct smp *s, struct list_merge *m, struct str *keys, siz
         n += r == 0;
     }
     for (size_t k = 0; r == 0 && k < m->n_keys; k++) {
-        if (!map_get(&named, m->keys[k])) {
+        if (map_get(&named, m->keys[k]) == NULL) {
             r = err_set(s->err, ERR_BAD_REQUEST,
                         "$setElementOrder does not name the element \"%.*s\" of the patch",
                         STR_ARG(str_head(m->keys[k], 128)));
@@ -349,10 +349,11 @@ static int run_merge(struct smp *s, struct list_merge *m, yyjson_mut_val *list) 
     int r = m->keys ? take_apart(s, &m->items, list, n_patch, m->field.merge_key) : no_memory(s);
     r = r ? r : apply_directives(s, m);
     yyjson_arr_foreach(m->patch, i, max, elem) {
-        bool plain = !json_get(elem, PATCH) || str_is(json_str(json_get(elem, PATCH)), "merge");
+        bool plain =
+            json_get(elem, PATCH) == NULL || str_is(json_str(json_get(elem, PATCH)), "merge");
         r = r == 0 && plain ? merge_element(s, m, elem) : r;
     }
-    if (r != 0 || !m->order) {
+    if (r != 0 || m->order == NULL) {
         return r ? r : put_together(s, &m->items, m->keys, m->n_keys, list);
     }
     size_t n_order = 0;
@@ -370,11 +371,11 @@ static int merge_list(struct smp *s, const void *node, struct json_edit *target,
         return patch ? set_fresh(s, target, name, patch) : 0;
     }
     if (!yyjson_mut_is_arr(list)) {
-        if (!patch) {
+        if (patch == NULL) {
             return 0;
         }
         list = yyjson_mut_arr(s->doc);
-        if (!list || json_edit_set(target, name, list) != 0) {
+        if (list == NULL || json_edit_set(target, name, list) != 0) {
             return no_memory(s);
         }
     }
@@ -425,7 +426,7 @@ static bool names(yyjson_val *list, struct str name) {
 static int retain_keys(struct smp *s, yyjson_mut_val *target, yyjson_val *patch) {
     yyjson_val *keep = json_get(patch, RETAIN_KEYS), *key, *val;
     size_t i, max;
-    if (!keep) {
+    if (keep == NULL) {
         return 0;
     }
     /* Unions have a handful of members; a longer list is no use but would be walked for every member. */
@@ -493,7 +494,8 @@ static int merge_member(struct smp *s, const void *node, struct json_edit *targe
                            STR_ARG(str_head(name, 128)));
         }
         yyjson_val *elems = json_get(patch, list);
-        return yyjson_is_arr(elems) || !elems ? merge_list(s, node, target, list, elems, val) : 0;
+        return yyjson_is_arr(elems) || elems == NULL ? merge_list(s, node, target, list, elems, val)
+                                                     : 0;
     }
     if (is_directive(name)) {
         return 0;

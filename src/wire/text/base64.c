@@ -33,7 +33,7 @@ static struct str decode(struct arena *a, struct str s, const char *alphabet, bo
     unsigned char *out = arena_alloc(a, s.n / 4 * 3 + 4);
     size_t n = 0, digits = 0, pads = 0;
     uint32_t v = 0;
-    if (!out) {
+    if (out == NULL) {
         return (struct str){NULL, 0};
     }
     for (size_t i = 0; i < s.n; i++) {
@@ -46,7 +46,7 @@ static struct str decode(struct arena *a, struct str s, const char *alphabet, bo
             pads++;
             continue;
         }
-        if (!at || pads > 0) {
+        if (at == NULL || pads > 0) {
             return (struct str){NULL, 0};
         }
         v = v << 6 | (uint32_t)(at - alphabet);

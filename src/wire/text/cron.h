@@ -20,7 +20,7 @@
 #include "wire/text/zone.h"
 
 struct cron {
-    int64_t every_s; /* above 0: @every, and nothing else counts */
+    int64_t every_s;                                 /* above 0: @every, and nothing else counts */
     uint64_t minutes, hours, days, months, weekdays; /* bit n: the number n */
     bool any_day, any_weekday;                       /* that field begins with a star */
 };

@@ -122,7 +122,8 @@ static void test_steps(void **state) {
     assert_int_equal(regex_new(&a, STR("(a|aa)*b"), &re, NULL), 0);
     assert_int_equal(regex_matches(re, str_from(text, sizeof(text)), &steps), ERR_TOO_LARGE);
     assert_int_equal(steps, 0);
-    assert_int_equal(regex_matches(re, STR("b"), &steps), ERR_TOO_LARGE); /* none is left for a start */
+    assert_int_equal(regex_matches(re, STR("b"), &steps),
+                     ERR_TOO_LARGE); /* none is left for a start */
     steps = 100 * sizeof(text);
     assert_int_equal(regex_matches(re, str_from(text, sizeof(text)), &steps), 0);
     assert_in_range(steps, 1, 100 * sizeof(text) - sizeof(text));

@@ -248,7 +248,7 @@ static bool take_term(struct str *s, uint64_t *ret) {
         *s = str_skip(*s, after);
     }
     const struct unit *u = before + after > 0 ? take_unit(s) : NULL;
-    if (!u || __builtin_mul_overflow(v, (uint64_t)u->ns, &ns) || ns > max) {
+    if (u == NULL || __builtin_mul_overflow(v, (uint64_t)u->ns, &ns) || ns > max) {
         return false;
     }
     ns += (uint64_t)((unsigned __int128)frac * (uint64_t)u->ns / scale);

@@ -125,7 +125,7 @@ static int body(struct zone *z, struct str s, const struct counts *c, struct err
 
 static struct zone *allocate(struct str name, const struct counts *c) {
     struct zone *z = mem_zalloc(sizeof(*z));
-    if (!z) {
+    if (z == NULL) {
         return NULL;
     }
     z->n_changes = c->time;
@@ -133,7 +133,8 @@ static struct zone *allocate(struct str name, const struct counts *c) {
     z->at = mem_array(c->time + 1, sizeof(*z->at));
     z->which = mem_array(c->time + 1, sizeof(*z->which));
     z->types = mem_array(c->type, sizeof(*z->types));
-    if (!z->at || !z->which || !z->types || !str_copy(name, z->name, sizeof(z->name))) {
+    if (z->at == NULL || z->which == NULL || z->types == NULL ||
+        !str_copy(name, z->name, sizeof(z->name))) {
         zone_free(z);
         return NULL;
     }
@@ -165,7 +166,7 @@ int zone_parse(struct str name, struct str bytes, struct zone **ret, struct err 
         return code;
     }
     struct zone *z = allocate(name, &c);
-    if (!z) {
+    if (z == NULL) {
         return err_set(err, ERR_NOMEM, "no memory for a time zone");
     }
     code = body(z, s, &c, err);
@@ -359,7 +360,7 @@ struct zones *zones_new(const struct zone_source *source) {
 }
 
 void zones_free(struct zones *z) {
-    if (!z) {
+    if (z == NULL) {
         return;
     }
     const struct map_entry *e;
@@ -395,8 +396,8 @@ int zones_get(struct zones *z, struct str name, const struct zone **ret, struct 
         return 0;
     }
     struct zone *zone = map_get(&z->by_name, name);
-    if (!zone) {
-        if (!zone_name_ok(name) || !z->source.read) {
+    if (zone == NULL) {
+        if (!zone_name_ok(name) || z->source.read == NULL) {
             return unknown(name, err);
         }
         if (map_count(&z->by_name) >= LIMIT_ZONES) {

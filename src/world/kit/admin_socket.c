@@ -100,7 +100,7 @@ static void acceptable(void *ctx, int events) {
     }
     struct admin_call *c = s->n_calls < CALLS_MAX ? mem_zalloc(sizeof(*c)) : NULL;
     struct loop_fd *watch = c ? loop_fd(s->loop, fd, LOOP_READABLE, readable, c, NULL) : NULL;
-    if (!watch) {
+    if (watch == NULL) {
         mem_free(c);
         close(fd);
         return;
@@ -143,7 +143,7 @@ int admin_socket_open(struct loop *l, const char *path,
         return r;
     }
     struct admin_socket *s = mem_zalloc(sizeof(*s));
-    if (!s) {
+    if (s == NULL) {
         return err_set(err, ERR_NOMEM, "admin socket: no memory");
     }
     *s = (struct admin_socket){.loop = l, .fd = -1, .handle = handle, .ctx = ctx};
@@ -162,7 +162,7 @@ int admin_socket_open(struct loop *l, const char *path,
 }
 
 void admin_socket_close(struct admin_socket *s) {
-    if (!s) {
+    if (s == NULL) {
         return;
     }
     while (s->calls) {

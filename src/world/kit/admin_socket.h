@@ -20,7 +20,8 @@ int admin_socket_open(struct loop *l, const char *path,
                       void (*handle)(void *ctx, struct admin_call *call, struct str line),
                       void *ctx, struct admin_socket **ret, struct err *err);
 void admin_reply(struct admin_call *call, int code, const struct err *why); /* 0: ok */
-void admin_reply_text(struct admin_call *call, struct str text); /* ok, and a text of at most 2000 bytes */
+void admin_reply_text(struct admin_call *call,
+                      struct str text);          /* ok, and a text of at most 2000 bytes */
 void admin_socket_close(struct admin_socket *s); /* NULL is a no-op; calls not answered are cut */
 
 /* The other side, blocking: sends the line, waits for the answer. ERR_GONE when nobody listens. */

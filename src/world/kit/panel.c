@@ -17,7 +17,7 @@ struct panel {
 
 struct panel *panel_new(const struct panel_options *o, struct err *err) {
     struct panel *p = mem_zalloc(sizeof(*p));
-    if (!p) {
+    if (p == NULL) {
         err_set(err, ERR_NOMEM, "no memory for the dashboard");
         return NULL;
     }
@@ -37,7 +37,7 @@ struct panel *panel_new(const struct panel_options *o, struct err *err) {
         .n_hosts = o->at->n_hosts,
     };
     p->dashboard = p->sessions ? dashboard_new(&d, err) : NULL;
-    if (!p->dashboard) {
+    if (p->dashboard == NULL) {
         err_set(err, ERR_NOMEM, "no memory for the dashboard");
         panel_free(p);
         return NULL;
@@ -83,7 +83,7 @@ int panel_listen(struct panel *p, struct err *err) {
     }
     if (at->cert_file) {
         p->tls = tls_server_new(at->cert_file, at->key_file, NULL, err);
-        if (!p->tls) {
+        if (p->tls == NULL) {
             return err_wrap(err, "--dashboard-cert");
         }
         o.tls = p->tls;
@@ -99,7 +99,7 @@ int panel_listen(struct panel *p, struct err *err) {
 void panel_address(const struct panel *p, struct buf *out) {
     const char *host = p->o.at->address.host;
     bool v6 = str_find(str_of(host), ':') >= 0;
-    if (!p->http) {
+    if (p->http == NULL) {
         return;
     }
     bool any = str_is(str_of(host), "0.0.0.0") || str_is(str_of(host), "::");
@@ -114,7 +114,7 @@ void panel_address(const struct panel *p, struct buf *out) {
 
 int panel_link(struct panel *p, const struct session_who *who, struct buf *out, struct err *err) {
     char code[SESSION_ID_MAX];
-    if (!p->http) {
+    if (p->http == NULL) {
         return err_set(err, ERR_UNAVAILABLE, "the dashboard is off: --dashboard none");
     }
     int r = sessions_mint(p->sessions, who, code, err);
@@ -163,7 +163,7 @@ void panel_close(struct panel *p) {
 }
 
 void panel_free(struct panel *p) {
-    if (!p) {
+    if (p == NULL) {
         return;
     }
     panel_close(p);

@@ -23,7 +23,7 @@ static int default_dir(char out[PATH_BYTES], struct err *err) {
     if (xdg && xdg[0] == '/') {
         return join(out, xdg, "berth", err);
     }
-    if (!home || home[0] != '/') {
+    if (home == NULL || home[0] != '/') {
         return err_set(err, ERR_BAD_REQUEST, "no home folder: say where with --data DIR");
     }
     return join(out, home, ".local/share/berth", err);
@@ -58,7 +58,7 @@ int paths_init(struct paths *p, const char *data, bool make, struct err *err) {
         r = err_set(err, ERR_BAD_REQUEST, "--data: expected the path of a folder");
     }
     r = r || !make ? r : make_dirs(wanted, err);
-    if (r == 0 && !realpath(wanted, p->data)) {
+    if (r == 0 && realpath(wanted, p->data) == NULL) {
         r = err_sys(err, errno, "--data: %s", wanted);
     }
     r = r ? r : join(p->pki, p->data, "pki", err);

@@ -86,7 +86,7 @@ static int add_node(struct proposal *p, yyjson_val *node) {
         return r;
     }
     struct product *of = product_of(p, name);
-    if (!of) {
+    if (of == NULL) {
         return err_set(&c->err, ERR_TOO_MANY, "the nodes have more than %d GPU products",
                        PRODUCTS_MAX);
     }
@@ -178,7 +178,7 @@ static int propose(struct proposal *p) {
         r = r ? r : add_node(p, node);
     }
     p->gpus = r == 0 ? gpu_inventory_new(p->mirror, NULL, &c->err) : NULL;
-    r = r == 0 && !p->gpus ? c->err.code : r;
+    r = r == 0 && p->gpus == NULL ? c->err.code : r;
     if (r == 0 && p->plain > 0) {
         r = write_flavor(p, NULL);
     }

@@ -37,7 +37,7 @@ static struct cert_keeper *make_keeper(const struct hooks *h) {
 struct hooks *hooks_new(const struct hooks_options *o, struct err *err) {
     const struct operate_options *p = o->options;
     struct hooks *h = mem_zalloc(sizeof *h);
-    if (!h) {
+    if (h == NULL) {
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
     }
@@ -50,7 +50,7 @@ struct hooks *hooks_new(const struct hooks_options *o, struct err *err) {
     };
     h->admission = admission_new(&a);
     h->keeper = p->webhook_cert ? NULL : make_keeper(h);
-    if (!h->admission || (!h->keeper && !p->webhook_cert)) {
+    if (h->admission == NULL || (h->keeper == NULL && p->webhook_cert == NULL)) {
         err_set(err, ERR_NOMEM, "no memory");
         hooks_free(h);
         return NULL;
@@ -69,7 +69,7 @@ struct hooks *hooks_new(const struct hooks_options *o, struct err *err) {
         .ns = o->ns,
     };
     h->server = webhook_server_new(&w, err);
-    if (!h->server) {
+    if (h->server == NULL) {
         hooks_free(h);
         return NULL;
     }
@@ -97,7 +97,7 @@ int hooks_check(void *ctx, struct err *err) {
 
 int hooks_begin_term(struct hooks *h, const struct control_env *env, struct err *err) {
     struct webhook_certs_options o = {.keeper = h->keeper, .ns = h->o.ns};
-    if (h->certs || !h->keeper) {
+    if (h->certs || h->keeper == NULL) {
         return 0;
     }
     h->certs = webhook_certs_new(env, &o, err);

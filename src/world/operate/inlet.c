@@ -230,7 +230,7 @@ struct inlet *inlet_new(const struct inlet_options *o, struct err *err) {
         in->sources = mem_zalloc((o->n_kinds + 1) * sizeof *in->sources);
         in->timer = c->timer_new(c, ask, in);
     }
-    if (!in || !in->sources || !in->timer) {
+    if (in == NULL || in->sources == NULL || in->timer == NULL) {
         inlet_free(in);
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
@@ -244,7 +244,7 @@ struct inlet *inlet_new(const struct inlet_options *o, struct err *err) {
 }
 
 void inlet_free(struct inlet *in) {
-    if (!in) {
+    if (in == NULL) {
         return;
     }
     for (size_t i = 0; i < in->n_groups; i++) {

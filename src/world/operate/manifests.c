@@ -12,8 +12,8 @@
 #include "base/limits.h"
 #include "cli/kit/cli_int.h"
 #include "kube/file.h"
-#include "world/operate/flavors.h"
 #include "world/kit/verbs.h"
+#include "world/operate/flavors.h"
 
 enum { OUT_MAX = 64 << 20, PATH_BYTES_MAX = 4096, REPLICAS_MAX = 99 };
 
@@ -23,7 +23,7 @@ typedef int manifest_write(const struct manifest_options *o, struct buf *out, st
 
 static int read_config(struct cli *c, struct manifest_options *o) {
     const char *file = cli_value(&c->args, "config");
-    if (!file) {
+    if (file == NULL) {
         return CLI_OK;
     }
     if (kube_file_read(&c->arena, file, LIMIT_OBJECT_BYTES / 2, &o->config, &c->err) != 0) {
@@ -140,7 +140,7 @@ static int write_file(struct cli *c, const char *dir, const char *name, struct s
         return err_set(&c->err, ERR_BAD_REQUEST, "the path of the chart is too long");
     }
     FILE *f = fopen(path, "we");
-    if (!f) {
+    if (f == NULL) {
         return err_sys(&c->err, errno, "%s", path);
     }
     bool good = fwrite(text.p, 1, text.n, f) == text.n;
@@ -173,7 +173,7 @@ static int write_chart(struct cli *c) {
         .chart = true,
     };
     const char *dir = c->args.n_args > 1 ? c->args.args[1] : NULL;
-    if (!dir) {
+    if (dir == NULL) {
         return cli_usage(c, "chart: expected the folder to write to: berth manifests chart DIR");
     }
     struct buf out;

@@ -20,23 +20,23 @@
 #include "base/map.h"
 #include "base/zoneinfo.h"
 #include "cli/cli.h"
-#include "control/load/gpu_inventory.h"
 #include "control/admit/kueue_config.h"
+#include "control/load/gpu_inventory.h"
 #include "kube/config.h"
 #include "kube/file.h"
 #include "kube/leader.h"
 #include "kube/writer.h"
-#include "port/calendar_source.h"
 #include "net/tls.h"
+#include "port/calendar_source.h"
 #include "site/metrics.h"
 #include "site/pages.h"
 #include "wire/text/zone.h"
+#include "world/kit/verbs.h"
 #include "world/operate/hooks.h"
 #include "world/operate/inlet.h"
 #include "world/operate/operate_options.h"
 #include "world/operate/operate_panel.h"
 #include "world/operate/rival.h"
-#include "world/kit/verbs.h"
 
 #define WHO "berth-operate"
 enum { DRAIN_MS = 2000, DRAIN_STEP_MS = 20, WAIT_TELL_MS = 30000, EVENTS_WAITING = 4096 };
@@ -68,9 +68,9 @@ struct operate {
     struct prom_series *leading, *rivals, *writes_waiting, *writes_flying;
     struct timer *timer; /* waiting: what is told of it; stopping: until writes are answered */
     struct buf identity;
-    int64_t drain_until; /* mono ns */
-    bool fresh; /* required kinds were read since this process leads */
-    bool reading, again; /* they are being read; that began before this process led */
+    int64_t drain_until;         /* mono ns */
+    bool fresh;                  /* required kinds were read since this process leads */
+    bool reading, again;         /* they are being read; that began before this process led */
     bool stopping, handed, deaf; /* the Lease is given back; the webhooks have answered */
     int status;
 };
@@ -92,7 +92,7 @@ static void drop_control(struct operate *p) {
 }
 
 static bool leads(const struct operate *p) {
-    return !p->leader || leader_is(p->leader);
+    return p->leader == NULL || leader_is(p->leader);
 }
 
 /* Kueue's own part is left to Kueue where that is at work. */
@@ -113,7 +113,7 @@ static int make_control(struct operate *p, struct err *err) {
         .burst = p->o.burst,
     };
     p->writer = kube_writer_new(p->client, &w, err);
-    if (!p->writer) {
+    if (p->writer == NULL) {
         return err->code;
     }
     p->env = (struct control_env){
@@ -137,7 +137,7 @@ static int make_control(struct operate *p, struct err *err) {
     r = r ? r : tls_random(&term, sizeof(term), err);
     (void)snprintf(p->term_id, sizeof(p->term_id), "%016" PRIx64, term);
     p->env.term = str_of(p->term_id);
-    r = r || !p->hooks ? r : hooks_begin_term(p->hooks, &p->env, err);
+    r = r || p->hooks == NULL ? r : hooks_begin_term(p->hooks, &p->env, err);
     if (r != 0) {
         return r;
     }
@@ -358,7 +358,7 @@ static int make_site(struct operate *p, struct err *err) {
     static const char *const label[] = {"name"};
     p->metrics = metrics_new(p->mirror, loop_clock(p->loop));
     p->health = health_new();
-    if (!p->metrics || !p->health ||
+    if (p->metrics == NULL || p->health == NULL ||
         health_add(p->health, HEALTH_READY, "caches", caches_well, p) != 0 ||
         health_add(p->health, HEALTH_READY, "shutdown", going_well, p) != 0 ||
         health_add(p->health, HEALTH_LIVE, "leader-election", lease_well, p) != 0 ||
@@ -404,7 +404,7 @@ static int make_site(struct operate *p, struct err *err) {
 static int read_config(struct operate *p, struct err *err) {
     struct arena a;
     struct str text;
-    if (!p->o.config) {
+    if (p->o.config == NULL) {
         p->config.settings = *queue_settings_defaults();
         return 0;
     }
@@ -489,7 +489,7 @@ static int make_hooks(struct operate *p, struct err *err) {
         return 0;
     }
     p->hooks = hooks_new(&o, err);
-    if (!p->hooks) {
+    if (p->hooks == NULL) {
         return err->code;
     }
     return health_add(p->health, HEALTH_READY, "webhook", hooks_check, p->hooks) == 0
@@ -502,7 +502,7 @@ static int make_inlet(struct operate *p, struct err *err) {
     struct operate_reads reads = {
         .set = p->o.controllers.set,
         .settings = &p->config.settings,
-        .secret_ns = p->o.serve_webhook && !p->o.webhook_cert ? p->ns : (struct str){0},
+        .secret_ns = p->o.serve_webhook && p->o.webhook_cert == NULL ? p->ns : (struct str){0},
         .webhooks = p->o.serve_webhook,
     };
     struct inlet_options o = {
@@ -534,7 +534,7 @@ static int start(struct operate *p, struct err *err) {
     }
     map_set_seed(seed);
     p->loop = loop_new(err);
-    if (!p->loop) {
+    if (p->loop == NULL) {
         return err->code;
     }
     p->term = loop_signal(p->loop, SIGTERM, on_signal, p, err);
@@ -549,7 +549,7 @@ static int start(struct operate *p, struct err *err) {
         r = p->client ? 0 : err->code;
     }
     if (r == 0) {
-        bool in_pod = !p->o.kubeconfig && getenv("KUBERNETES_SERVICE_HOST");
+        bool in_pod = p->o.kubeconfig == NULL && getenv("KUBERNETES_SERVICE_HOST");
         p->ns = p->o.ns ? str_of(p->o.ns) : in_pod ? kube_namespace(p->client) : STR("kube-system");
         p->config.settings.own_namespace = p->ns;
     }

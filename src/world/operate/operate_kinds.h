@@ -12,7 +12,8 @@ enum { OPERATE_KINDS_MAX = 64 };
 struct operate_kind {
     const struct kind *kind;
     bool required; /* nothing begins without it; others are followed when they are served */
-    bool foreign;  /* a row of api/kinds/kinds_foreign.h: becomes a kind (kinds_add) when it is served */
+    bool
+        foreign; /* a row of api/kinds/kinds_foreign.h: becomes a kind (kinds_add) when it is served */
     struct str ns; /* empty: all */
     struct str field_selector;
 };

@@ -88,7 +88,7 @@ static int read_qps(const struct cli_args *a, struct operate_options *o, struct 
         return bad(err, "qps", "a number above 0");
     }
     o->qps = v;
-    if (o->burst && !text) {
+    if (o->burst && text == NULL) {
         return bad(err, "burst", "--qps beside it");
     }
     return 0;
@@ -96,7 +96,7 @@ static int read_qps(const struct cli_args *a, struct operate_options *o, struct 
 
 static int read_address(const char *option, const char *text, bool allow_any, struct address *ret,
                         bool *ret_given, struct err *err) {
-    if (!text) {
+    if (text == NULL) {
         return 0;
     }
     char name[32];
@@ -132,7 +132,7 @@ static int read_addresses(const struct cli_args *a, struct operate_options *o, s
     r = r ? r
           : read_address("webhook", cli_value(a, "webhook"), o->allow_any, &o->webhook,
                          &o->serve_webhook, err);
-    if (r == 0 && !o->webhook_cert != !o->webhook_key) {
+    if (r == 0 && (o->webhook_cert == NULL) != (o->webhook_key == NULL)) {
         r = bad(err, "webhook-cert", "--webhook-key beside it, and the other way round");
     }
     if (r == 0 && o->webhook_cert && !o->serve_webhook) {
@@ -152,12 +152,13 @@ static int read_dashboard(const struct cli_args *a, struct operate_options *o, s
     at->chosen = text != NULL;
     int r = read_address("dashboard", text ? text : "127.0.0.1:8090", o->allow_any, &at->address,
                          &at->on, err);
-    if (r == 0 && !at->cert_file != !at->key_file) {
+    if (r == 0 && (at->cert_file == NULL) != (at->key_file == NULL)) {
         r = bad(err, "dashboard-cert", "--dashboard-key beside it, and the other way round");
     }
-    if (r == 0 && !at->address.loopback && !at->cert_file) {
-        r = bad(err, "dashboard", "--dashboard-cert and --dashboard-key beyond loopback: people "
-                                  "send their tokens there");
+    if (r == 0 && !at->address.loopback && at->cert_file == NULL) {
+        r = bad(err, "dashboard",
+                "--dashboard-cert and --dashboard-key beyond loopback: people "
+                "send their tokens there");
     }
     return r ? r : dashboard_hosts_option(a, at, err);
 }
@@ -188,7 +189,7 @@ int operate_options_read(const struct cli_args *a, struct operate_options *ret, 
         .context = cli_value(a, "context"),
         .config = cli_value(a, "config"),
         .allow_any = cli_flag(a, "allow-any"),
-        .elect = !elect || strcmp(elect, "true") == 0,
+        .elect = elect == NULL || strcmp(elect, "true") == 0,
         .lease_ns = 15 * NS_PER_SEC,
         .renew_ns = 10 * NS_PER_SEC,
         .retry_ns = 2 * NS_PER_SEC,

@@ -75,7 +75,7 @@ static int make(struct operate_panel *p, const struct operate_panel_options *o,
     };
     p->virtuals = virtual_new();
     p->worker = worker_new(o->loop);
-    if (!p->virtuals || !p->worker) {
+    if (p->virtuals == NULL || p->worker == NULL) {
         return err_set(err, ERR_NOMEM, "no memory for the dashboard");
     }
     p->panel = panel_new(&panel, err);
@@ -129,7 +129,7 @@ void operate_panel_address(const struct operate_panel *p, struct buf *out) {
 }
 
 void operate_panel_free(struct operate_panel *p) {
-    if (!p) {
+    if (p == NULL) {
         return;
     }
     panel_close(p->panel); /* browsers first: what they wait for is let go */

@@ -30,9 +30,9 @@ static void test_kinds(void **state) {
             const struct kind *kind =
                 own->kind ? kind_by_name(str_of(own->group), str_of(own->kind)) : NULL;
             const struct operate_kind *o = kind ? find(v, m, kind) : NULL;
-            if (kind && (!o || o->required == own->optional)) {
+            if (kind && (o == NULL || o->required == own->optional)) {
                 print_error("%s: %s is %s\n", rows[i]->who, own->kind,
-                            !o            ? "not watched"
+                            o == NULL     ? "not watched"
                             : o->required ? "waited for"
                                           : "not waited for");
                 fail();

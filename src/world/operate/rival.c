@@ -150,7 +150,7 @@ struct rival *rival_new(struct loop *l, struct kube_client *c, void (*changed)(v
         buf_init(&r->now, 1024);
         r->timer = loop_clock(l)->timer_new(loop_clock(l), look, r);
     }
-    if (!r || !r->timer) {
+    if (r == NULL || r->timer == NULL) {
         rival_free(r);
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
@@ -160,7 +160,7 @@ struct rival *rival_new(struct loop *l, struct kube_client *c, void (*changed)(v
 }
 
 void rival_free(struct rival *r) {
-    if (!r) {
+    if (r == NULL) {
         return;
     }
     for (size_t i = 0; i < SIGNS; i++) {

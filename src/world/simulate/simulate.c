@@ -11,8 +11,8 @@
 #include "control/admit/kueue_config.h"
 #include "sim/report.h"
 #include "wire/text/time.h"
-#include "world/simulate/simulate.h"
 #include "world/kit/verbs.h"
+#include "world/simulate/simulate.h"
 
 #define ARENA_MAX ((size_t)8 << 30)
 
@@ -111,10 +111,11 @@ static int read_options(struct simulation *x) {
     e = e ? e : read_number(x, "seed", INT64_MAX, &seed);
     e = e ? e : read_number(x, "gpus", LIMIT_SIM_PODS, &x->gpus);
     o->seed = (uint64_t)seed;
-    if (e == 0 && cli_value(a, "gpus") && !cli_value(a, "trace")) {
+    if (e == 0 && cli_value(a, "gpus") && cli_value(a, "trace") == NULL) {
         return err_set(&x->err, ERR_BAD_REQUEST, "--gpus is for the queues of a --trace");
     }
-    if (e == 0 && !cli_value(a, "filename") && !cli_value(a, "load") && !cli_value(a, "trace")) {
+    if (e == 0 && cli_value(a, "filename") == NULL && cli_value(a, "load") == NULL &&
+        cli_value(a, "trace") == NULL) {
         return err_set(&x->err, ERR_BAD_REQUEST,
                        "nothing to simulate: --filename, --load or --trace");
     }
@@ -127,7 +128,7 @@ static int read_config(struct simulation *x) {
     const char *path = cli_value(x->args, "config");
     struct str text;
     int e = path ? read_all(x, path, &text) : 0;
-    if (e || !path) {
+    if (e || path == NULL) {
         return e;
     }
     e = kueue_config_read(text, &x->config, &x->err);
@@ -146,7 +147,7 @@ static int read_load(struct simulation *x) {
     const char *path = cli_value(x->args, "load");
     struct str text;
     int e = path ? read_all(x, path, &text) : 0;
-    if (e || !path) {
+    if (e || path == NULL) {
         return e;
     }
     e = load_file_read(&x->arena, text, &x->load, &x->err);
@@ -163,7 +164,7 @@ static int read_trace(struct simulation *x) {
     const char *path = cli_value(x->args, "trace");
     enum trace_form form = TRACE_PLAIN;
     struct str text;
-    if (!path) {
+    if (path == NULL) {
         return 0;
     }
     if (strncmp(path, "philly:", 7) == 0) {
@@ -286,7 +287,7 @@ static int run(const struct cli_args *a) {
     struct simulation *x = mem_zalloc(sizeof *x);
     struct log log = {.level = LOG_WARN, .write = log_line};
     int code;
-    if (!x) {
+    if (x == NULL) {
         fprintf(stderr, "berth simulate: out of memory\n");
         return CLI_FAILED;
     }

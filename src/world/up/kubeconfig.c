@@ -27,7 +27,7 @@ static int read_file(const char *path, struct buf *out, struct err *err) {
     }
     for (;;) {
         char *at = buf_room(out, 4096);
-        if (!at) {
+        if (at == NULL) {
             return err_set(err, buf_ok(out), "%s: more than %d bytes", path, PEM_MAX);
         }
         ssize_t n = read(fd, at, 4096);

@@ -12,13 +12,13 @@
 #include "base/err.h"
 
 struct kubeconfig_options {
-    const char *path;      /* of the file */
-    const char *host;      /* "127.0.0.1" */
+    const char *path; /* of the file */
+    const char *host; /* "127.0.0.1" */
     uint16_t port;
     const char *ca_file;   /* PEM */
     const char *cert_file; /* PEM, of the client */
     const char *key_file;
-    const char *user;      /* name of the user entry: "berth-admin" */
+    const char *user; /* name of the user entry: "berth-admin" */
 };
 
 int kubeconfig_write(const struct kubeconfig_options *o, struct err *err);

@@ -72,7 +72,7 @@ static void fire(void *ctx) {
 int node_child_start(struct loop *l, struct log *log, const char *program, const char *const *argv,
                      struct node_child **ret, struct err *err) {
     struct node_child *c = mem_zalloc(sizeof(*c));
-    if (!c) {
+    if (c == NULL) {
         return err_set(err, ERR_NOMEM, "node process: no memory");
     }
     *c = (struct node_child){
@@ -94,7 +94,7 @@ void node_child_stop(struct node_child *c, void (*stopped)(void *ctx), void *ctx
     c->stopped = stopped;
     c->stopped_ctx = ctx;
     clock->timer_stop(c->timer);
-    if (!c->child) {
+    if (c->child == NULL) {
         finish_stop(c);
         return;
     }
@@ -103,7 +103,7 @@ void node_child_stop(struct node_child *c, void (*stopped)(void *ctx), void *ctx
 }
 
 void node_child_free(struct node_child *c) {
-    if (!c) {
+    if (c == NULL) {
         return;
     }
     loop_clock(c->loop)->timer_free(c->timer);

@@ -18,13 +18,13 @@
 #include "base/zoneinfo.h"
 #include "cli/cli.h"
 #include "control/admit/admission.h"
-#include "control/control.h"
 #include "control/admit/kueue_config.h"
+#include "control/control.h"
 #include "kube/file.h"
-#include "port/calendar_source.h"
 #include "net/tls.h"
 #include "node/pods/logread.h"
 #include "node/pods/talk.h"
+#include "port/calendar_source.h"
 #include "server/auth/audit.h"
 #include "server/auth/policy.h"
 #include "server/server.h"
@@ -32,14 +32,14 @@
 #include "store/store.h"
 #include "wire/text/zone.h"
 #include "world/kit/admin_socket.h"
-#include "world/up/kubeconfig.h"
-#include "world/up/node_child.h"
 #include "world/kit/panel.h"
 #include "world/kit/paths.h"
-#include "world/up/pki.h"
-#include "world/up/up_options.h"
 #include "world/kit/verbs.h"
 #include "world/kit/worker.h"
+#include "world/up/kubeconfig.h"
+#include "world/up/node_child.h"
+#include "world/up/pki.h"
+#include "world/up/up_options.h"
 
 enum {
     STOP_GRACE_MS = 5000,
@@ -82,7 +82,7 @@ struct up {
     struct node_child *node;
     char program[PATH_BYTES];
     const char *node_argv[NODE_ARGS];
-    struct str walls; /* a line of /readyz?verbose */
+    struct str walls;          /* a line of /readyz?verbose */
     struct admin_call *backup; /* waits for the backup under way */
     struct err refused;        /* why no writes are taken; code 0: they are */
     bool stopping;
@@ -226,7 +226,7 @@ static int open_store(struct up *u, struct err *err) {
         .may_ctx = u->store,
     };
     u->mirror = mirror_new(&m);
-    if (!u->mirror) {
+    if (u->mirror == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     struct store_recovered got;
@@ -310,8 +310,10 @@ static int start_node(struct up *u, struct err *err) {
     }
     const struct {
         const char *name, *value;
-    } given[] = {{"--host-path", u->o.host_path},     {"--pod-network", u->o.pod_network},
-                 {"--pod-range", u->o.pod_range},     {"--service-range", u->o.service_range},
+    } given[] = {{"--host-path", u->o.host_path},
+                 {"--pod-network", u->o.pod_network},
+                 {"--pod-range", u->o.pod_range},
+                 {"--service-range", u->o.service_range},
                  {"--pod-uplink", u->o.uplink}};
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
         if (given[i].value) {
@@ -393,7 +395,7 @@ static int make_policy(struct up *u, struct err *err) {
         .sessions = panel_sessions(u->panel),
     };
     u->policy = policy_new(&o, err);
-    if (!u->policy) {
+    if (u->policy == NULL) {
         return err->code;
     }
     u->pages[0] = (struct server_page){"/openid/v1/jwks", false, policy_page_jwks, u->policy};
@@ -413,9 +415,9 @@ static int make_namespaces(struct up *u, struct err *err) {
     for (size_t i = 0; r == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
         struct str json = arena_f(&u->arena,
                                   "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\","
-                                  "\"metadata\":{\"name\":\"%s\"}}", names[i]);
-        r = json.p ? server_bootstrap(u->server, json, err)
-                   : err_set(err, ERR_NOMEM, "no memory");
+                                  "\"metadata\":{\"name\":\"%s\"}}",
+                                  names[i]);
+        r = json.p ? server_bootstrap(u->server, json, err) : err_set(err, ERR_NOMEM, "no memory");
     }
     return r;
 }
@@ -425,7 +427,7 @@ static int make_server(struct up *u, struct err *err) {
     u->tls = tls_server_new(paths_pki(&u->paths, cert, "server", ".crt"),
                             paths_pki(&u->paths, key, "server", ".key"),
                             paths_pki(&u->paths, ca, "ca", ".crt"), err);
-    if (!u->tls) {
+    if (u->tls == NULL) {
         return err->code;
     }
     u->logs = logread_new(u->paths.data, loop_clock(u->loop), err);
@@ -435,8 +437,8 @@ static int make_server(struct up *u, struct err *err) {
     u->worker = worker_new(u->loop);
     u->reader = worker_new(u->loop);
     u->zones = zones_new(&(struct zone_source){zoneinfo_read, zoneinfo_version, NULL});
-    if (!u->logs || !u->sessions || !u->metrics || !u->virtuals || !u->worker || !u->reader ||
-        !u->zones) {
+    if (u->logs == NULL || u->sessions == NULL || u->metrics == NULL || u->virtuals == NULL ||
+        u->worker == NULL || u->reader == NULL || u->zones == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     count_refusing(u);
@@ -450,7 +452,7 @@ static int make_server(struct up *u, struct err *err) {
                                    .virtuals = u->virtuals,
                                    .zones = u->zones};
     u->admission = admission_new(&ao);
-    if (!u->admission) {
+    if (u->admission == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     struct server_options o = {
@@ -487,7 +489,7 @@ static int make_server(struct up *u, struct err *err) {
 static int read_config(struct up *u, struct err *err) {
     struct arena a;
     struct str text;
-    if (!u->o.config) {
+    if (u->o.config == NULL) {
         u->config.settings = *queue_settings_defaults();
         return 0;
     }
@@ -595,7 +597,7 @@ static int start(struct up *u, struct err *err) {
         return r;
     }
     u->loop = loop_new(err);
-    if (!u->loop) {
+    if (u->loop == NULL) {
         return err->code;
     }
     u->term = loop_signal(u->loop, SIGTERM, on_signal, u, err);
@@ -649,9 +651,9 @@ static void say_ready(const struct up *u) {
     struct buf b;
     buf_init(&b, 4096);
     panel_address(u->panel, &b);
-    printf("berth: ready https://%s%s%s:%u kubeconfig %s%s%.*s\n", v6 ? "[" : "",
-           u->o.listen.host, v6 ? "]" : "", server_port(u->server), u->paths.kubeconfig,
-           b.n ? " dashboard " : "", STR_ARG(buf_view(&b)));
+    printf("berth: ready https://%s%s%s:%u kubeconfig %s%s%.*s\n", v6 ? "[" : "", u->o.listen.host,
+           v6 ? "]" : "", server_port(u->server), u->paths.kubeconfig, b.n ? " dashboard " : "",
+           STR_ARG(buf_view(&b)));
     fflush(stdout);
     buf_release(&b);
 }

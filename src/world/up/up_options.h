@@ -20,7 +20,8 @@ struct up_options {
     const char *runtime;    /* one of runtime_choices */
     const char *nvml;
     const char *host_path;
-    const char *pod_network, *pod_range, *service_range, *uplink; /* as node_options; NULL: theirs */
+    const char *pod_network, *pod_range, *service_range,
+        *uplink;           /* as node_options; NULL: theirs */
     uint32_t service_base; /* of service_range; 0: the usual */
     int service_bits;
     bool manage_mig;
@@ -41,7 +42,7 @@ int up_options_read(const struct cli_args *a, struct up_options *ret, struct err
 /* ---- what `berth node` has as well ---- */
 
 extern const char *const gpus_choices[], *const runtime_choices[], *const network_choices[],
-    *const uplink_choices[];
+                                                                       *const uplink_choices[];
 enum node_runtime runtime_option(const struct cli_args *a);
 enum node_runtime runtime_named(const char *word);
 
