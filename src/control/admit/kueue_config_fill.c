@@ -43,20 +43,20 @@ static const struct selector *selector_of(struct config_reader *r, yyjson_val *v
     return s != NULL && selector_from_json(&r->c->arena, v, s, NULL) == 0 ? s : NULL;
 }
 
+/* All namespaces but those of the cluster's and of Berth's own programs. */
+static const struct selector *all_but_system(struct config_reader *r) {
+    struct selector *s = ARENA_NEW(&r->c->arena, struct selector);
+    struct str text = arena_f(&r->c->arena, "kubernetes.io/metadata.name notin (kube-system,%.*s)",
+                              STR_ARG(r->namespace));
+    return s != NULL && selector_parse(&r->c->arena, text, s, NULL) == 0 ? s : NULL;
+}
+
 /* ---- sections ---- */
 
 static void jobs(struct config_reader *r, yyjson_val *root, struct queue_settings *s) {
     yyjson_val *given = json_path(root, "managedJobsNamespaceSelector");
-    yyjson_doc *doc;
     s->manage_jobs_without_queue_name = json_bool_at(root, "manageJobsWithoutQueueName", false);
-    if (!yyjson_is_obj(given)) {
-        struct str text = arena_f(&r->c->arena,
-                                  "{\"matchExpressions\":[{\"key\":\"kubernetes.io/metadata.name\","
-                                  "\"operator\":\"NotIn\",\"values\":[\"kube-system\",\"%.*s\"]}]}",
-                                  STR_ARG(r->namespace));
-        given = json_parse(&r->c->arena, text, &doc, NULL) == 0 ? yyjson_doc_get_root(doc) : NULL;
-    }
-    s->managed_namespaces = selector_of(r, given);
+    s->managed_namespaces = yyjson_is_obj(given) ? selector_of(r, given) : all_but_system(r);
     s->label_keys_to_copy =
         texts(r, json_path(root, "integrations.labelKeysToCopy"), &s->n_label_keys_to_copy);
     yyjson_val *list = json_path(root, "integrations.frameworks");

@@ -173,80 +173,62 @@ static enum work look_at_secret(struct webhook_certs *w) {
 
 /* ---- who is told ---- */
 
-static bool is_ours(const struct webhook_certs *w, yyjson_val *client, bool all) {
-    return all || (str_eq(json_str_at(client, "service.name"), w->o.service) &&
-                   str_eq(json_str_at(client, "service.namespace"), w->o.ns));
+static bool is_ours(const struct webhook_certs *w, yyjson_mut_val *client, bool all) {
+    return all || (str_eq(json_mstr_at(client, "service.name"), w->o.service) &&
+                   str_eq(json_mstr_at(client, "service.namespace"), w->o.ns));
 }
 
-static bool outdated(const struct webhook_certs *w, yyjson_val *client, bool all) {
-    return client != NULL && is_ours(w, client, all) &&
-           !str_is(json_str(json_get(client, STR("caBundle"))), w->bundle);
+/* Puts the bundle where it is not. */
+static int put_bundle(const struct webhook_certs *w, yyjson_mut_doc *d, yyjson_mut_val *client,
+                      bool all) {
+    bool outdated = client != NULL && is_ours(w, client, all) &&
+                    !str_is(json_mstr(json_mget(client, STR("caBundle"))), w->bundle);
+    return outdated ? json_mset_str(d, client, "caBundle", str_of(w->bundle)) : 0;
 }
 
-/* A JSON patch that is sure of whom it tells: positions may have moved. Returns how many are told. */
-static size_t configuration_patch(const struct webhook_certs *w, yyjson_val *root, bool all,
-                                  struct buf *b) {
-    yyjson_val *list = json_get(root, STR("webhooks")), *hook;
-    size_t i, n, told = 0;
-    buf_ch(b, '[');
-    yyjson_arr_foreach(list, i, n, hook) {
-        if (!outdated(w, json_get(hook, STR("clientConfig")), all)) {
-            continue;
-        }
-        buf_f(b, "%s{\"op\":\"test\",\"path\":\"/webhooks/%zu/name\",\"value\":", told ? "," : "",
-              i);
-        buf_json(b, json_str(json_get(hook, STR("name"))));
-        buf_f(
-            b,
-            "},{\"op\":\"add\",\"path\":\"/webhooks/%zu/clientConfig/caBundle\",\"value\":\"%s\"}",
-            i, w->bundle);
-        told++;
+static int put_bundles(const struct webhook_certs *w, yyjson_mut_doc *d, bool all) {
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(d), *hook;
+    int r = put_bundle(w, d, json_mpath(root, "spec.conversion.webhook.clientConfig"), all);
+    size_t i, n;
+    yyjson_mut_arr_foreach(json_mget(root, STR("webhooks")), i, n, hook) {
+        r = r != 0 ? r : put_bundle(w, d, json_mget(hook, STR("clientConfig")), all);
     }
-    buf_ch(b, ']');
-    return told;
+    return r;
 }
 
-static size_t definition_patch(const struct webhook_certs *w, const struct object *o,
-                               yyjson_val *root, bool all, struct buf *b) {
-    yyjson_val *client = json_path(root, "spec.conversion.webhook.clientConfig");
-    if (!outdated(w, client, all)) {
-        return 0;
+/* The patch that puts the bundle into a configuration or definition; ERR_NOT_FOUND: it is there. A list of webhooks is
+ * written whole, so the patch is conditional on the version that was read. */
+static int bundle_patch(struct webhook_certs *w, const struct object *o, struct buf *out) {
+    yyjson_doc *was;
+    int r = object_tree(o, &w->base.arena, &was, NULL);
+    yyjson_mut_doc *d = r == 0 ? json_mut_copy(&w->base.arena, yyjson_doc_get_root(was)) : NULL;
+    if (d == NULL) {
+        return r != 0 ? r : ERR_NOMEM;
     }
-    buf_f(b,
-          "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"spec\":{\"conversion\":{\"webhook\":{"
-          "\"clientConfig\":{\"caBundle\":\"%s\"}}}}}",
-          (unsigned long long)o->rv, w->bundle);
-    return 1;
+    yyjson_val *notes = json_path(yyjson_doc_get_root(was), "metadata.annotations");
+    bool all = str_is(json_str(json_get(notes, STR(WEBHOOK_INJECT_ANNOTATION))), "true");
+    r = put_bundles(w, d, all);
+    return r != 0 ? r
+                  : edit_write_tree(o, EDIT_VERSION, yyjson_doc_get_root(was),
+                                    yyjson_mut_doc_get_root(d), out);
 }
 
 static enum work look_at(struct webhook_certs *w, size_t which, struct str name) {
     const struct kind *k = w->told[which];
     const struct object *o = k != NULL ? mirror_get(w->base.env.mirror, k, STR(""), name) : NULL;
-    yyjson_doc *doc;
+    enum work result = WORK_OK;
     struct buf b;
     if (o == NULL || o->deleting_ns != 0 || w->bundle == NULL) {
         return WORK_OK;
     }
-    if (object_tree(o, &w->base.arena, &doc, NULL) != 0) {
-        return WORK_RETRY;
-    }
-    yyjson_val *root = yyjson_doc_get_root(doc);
-    yyjson_val *notes = json_path(root, "metadata.annotations");
-    bool all = str_is(json_str(json_get(notes, STR(WEBHOOK_INJECT_ANNOTATION))), "true");
-    bool definition = which == TOLD_KINDS - 1;
-    enum work result = WORK_OK;
     buf_init(&b, BODY_MAX);
-    size_t told =
-        definition ? definition_patch(w, o, root, all, &b) : configuration_patch(w, root, all, &b);
-    if (told > 0) {
+    int code = bundle_patch(w, o, &b);
+    if (code == 0) {
         struct round *r = controller_round(&w->base, str_of(told_keys[which]), name);
-        if (r == NULL || buf_ok(&b) != 0) {
-            result = WORK_RETRY;
-        } else {
-            round_patch(r, k, STR(""), name, "", definition ? PATCH_MERGE : PATCH_JSON,
-                        buf_view(&b));
-        }
-        result = r != NULL ? round_end(r) : result;
+        round_patch(r, k, STR(""), name, "", PATCH_MERGE, buf_view(&b));
+        result = round_end(r);
+    } else if (code != ERR_NOT_FOUND) {
+        result = WORK_RETRY;
     }
     buf_release(&b);
     return result;

@@ -1,8 +1,6 @@
 /* reservation: whose turn it is: keys, writes, feeds. See reservation.h. */
 #include "control/book/reservation_private.h"
 
-#include "api/schema/codec_encode.h"
-#include "base/limits.h"
 #include "control/kit/edit.h"
 
 enum { SCRATCH_MAX = 256 << 20, LATER_NS = 5 * NS_PER_MS, DECIDE_NS = 20 * NS_PER_MS };
@@ -105,22 +103,13 @@ static bool pool_is_there(struct reservation_controller *c) {
 /* The policy is there to be edited. */
 static enum work policy_make(struct reservation_controller *c) {
     struct mirror *m = c->base.env.mirror;
-    struct round *round;
     if (mirror_get(m, c->policies, STR(""), STR(RESERVATION_POLICY_NAME)) || !pool_is_there(c)) {
         return WORK_OK;
     }
     struct meta meta = {.name = STR(RESERVATION_POLICY_NAME)};
-    struct buf b;
-    buf_init(&b, LIMIT_OBJECT_BYTES);
+    struct round *round = controller_begin(&c->base);
     /* Without a spec: it gets the defaults, of which a zero would not be one. */
-    codec_encode_object(c->policies, &(struct reservation_policy){.metadata = &meta}, &b);
-    round = controller_begin(&c->base);
-    if (buf_ok(&b) == 0) {
-        round_create(round, c->policies, STR(""), buf_view(&b));
-    } else {
-        round_fail(round, buf_ok(&b));
-    }
-    buf_release(&b);
+    (void)edit_create(round, c->policies, STR(""), &(struct reservation_policy){.metadata = &meta});
     return round_end(round);
 }
 

@@ -566,7 +566,7 @@ static void shapes_have_kueues_hashes(void **state) {
                        "\"name\":\"w\"}]}],\"priority\":0}"),
                    &d, &err),
         &err);
-    pod_role_shape(yyjson_doc_get_root(d), &b);
+    pod_role_shape(yyjson_doc_get_root(d), &a, &b);
     assert_string_equal(
         buf_cstr(&b),
         "{\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{"

@@ -24,18 +24,10 @@ static int add_digest(struct apply *x, const struct kind *k, const void *intent,
 }
 
 static int create(struct apply *x, const struct kind *k, const void *intent, struct meta *meta) {
-    struct buf b;
     int r = str_empty(x->first.key)
                 ? 0
                 : meta_set(&meta->annotations, x->arena, x->first.key.p, x->first.value);
-    buf_init(&b, LIMIT_OBJECT_BYTES);
-    codec_encode_object(k, intent, &b);
-    r = r ? r : buf_ok(&b);
-    if (r == 0) {
-        round_create(x->round, k, meta->namespace, buf_view(&b));
-    }
-    buf_release(&b);
-    return r;
+    return r != 0 ? r : edit_create(x->round, k, meta->namespace, intent);
 }
 
 /* The view of what is there, and the same with the intent laid over it. */

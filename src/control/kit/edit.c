@@ -57,6 +57,20 @@ int edit_send(struct round *r, const struct object *o, const char *subresource, 
     return send(r, o, subresource, edit_write(o, on, was, want, &b), &b);
 }
 
+int edit_create(struct round *r, const struct kind *k, struct str ns, const void *view) {
+    struct buf b;
+    buf_init(&b, LIMIT_OBJECT_BYTES);
+    codec_encode_object(k, view, &b);
+    int code = buf_ok(&b);
+    if (code == 0) {
+        round_create(r, k, ns, buf_view(&b));
+    } else {
+        round_fail(r, code);
+    }
+    buf_release(&b);
+    return code;
+}
+
 int edit_send_meta(struct round *r, const struct object *o, unsigned on, const struct meta *was,
                    const struct meta *want) {
     struct buf b;

@@ -47,6 +47,9 @@ int edit_send(struct round *r, const struct object *o, const char *subresource, 
 int edit_send_meta(struct round *r, const struct object *o, unsigned on, const struct meta *was,
                    const struct meta *want);
 
+/* Creates the object that the view says, in a round. What cannot be written fails the round and is returned. */
+int edit_create(struct round *r, const struct kind *k, struct str ns, const void *view);
+
 /* The metadata of any object, decoded into the arena; of an object's JSON. */
 int edit_read_meta(const struct object *o, struct arena *a, struct meta **ret);
 int edit_meta_of(yyjson_val *tree, struct arena *a, struct meta **ret);

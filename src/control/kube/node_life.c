@@ -130,6 +130,16 @@ static enum work watch_node(struct node_life_controller *c, const struct object 
 
 /* ---- pods of a node that is gone ---- */
 
+/* Its node cannot say any more how it ended. */
+static void mark_lost(struct pods_of *p, const struct object *pod) {
+    struct pod_status lost = {.phase = STR("Failed"),
+                              .reason = STR("NodeLost"),
+                              .message = STR("PodGC: node no longer exists")};
+    struct pod_status none = {0};
+    struct pod was = {.status = &none}, want = {.status = &lost};
+    (void)edit_send(p->round, pod, "status", 0, &was, &want);
+}
+
 static bool remove_pod(void *ctx, const struct object *pod) {
     struct pods_of *p = ctx;
     yyjson_val *root = NULL;
@@ -138,9 +148,7 @@ static bool remove_pod(void *ctx, const struct object *pod) {
     }
     struct str phase = json_str_at(root, "status.phase");
     if (!str_is(phase, "Succeeded") && !str_is(phase, "Failed")) {
-        round_patch(p->round, p->c->base.kinds[PODS], pod->ns, pod->name, "status", PATCH_MERGE,
-                    STR("{\"status\":{\"phase\":\"Failed\",\"reason\":\"NodeLost\",\"message\":"
-                        "\"PodGC: node no longer exists\"}}"));
+        mark_lost(p, pod);
     }
     if (pod->deleting_ns == 0 || pod->n_finalizers == 0) {
         struct delete_options opts = {

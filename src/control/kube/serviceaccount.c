@@ -1,8 +1,6 @@
 /* serviceaccount: keys are namespaces. See serviceaccount.h. */
 #include "control/kube/serviceaccount.h"
 
-#include "api/schema/codec_encode.h"
-#include "base/limits.h"
 #include "control/kit/controller.h"
 #include "control/kit/edit.h"
 #include "control/kit/views.h"
@@ -18,18 +16,6 @@ static bool ca_is_current(struct controller *c, const struct object *map) {
                   c->env.root_ca);
 }
 
-static void create(struct round *r, const struct kind *k, struct str ns, const void *view) {
-    struct buf b;
-    buf_init(&b, LIMIT_OBJECT_BYTES);
-    codec_encode_object(k, view, &b);
-    if (buf_ok(&b) == 0) {
-        round_create(r, k, ns, buf_view(&b));
-    } else {
-        round_fail(r, buf_ok(&b));
-    }
-    buf_release(&b);
-}
-
 static void write_ca(struct controller *c, struct round *r, struct str ns,
                      const struct object *have) {
     struct str_pair note = {STR("kubernetes.io/description"),
@@ -41,7 +27,7 @@ static void write_ca(struct controller *c, struct round *r, struct str ns,
     if (have) {
         (void)edit_send(r, have, "", 0, &none, &map);
     } else {
-        create(r, c->kinds[MAPS], ns, &map);
+        (void)edit_create(r, c->kinds[MAPS], ns, &map);
     }
 }
 
@@ -62,7 +48,8 @@ static enum work step(void *self, struct work_key key) {
     struct round *r = controller_begin(c);
     if (no_account) {
         struct meta meta = {.name = STR("default")};
-        create(r, c->kinds[ACCOUNTS], name, &(struct service_account){.metadata = &meta});
+        (void)edit_create(r, c->kinds[ACCOUNTS], name,
+                          &(struct service_account){.metadata = &meta});
     }
     if (no_ca) {
         write_ca(c, r, name, map);

@@ -1,17 +1,11 @@
 /* pod_role: a pod's shape, written as Kubernetes' own types are. See pod_role.h. */
 #include "control/load/pod_role.h"
 
-#include <stdlib.h>
-
 #include "api/tables/table.h"
 #include "api/tables/view_core.h"
+#include "api/walk/canonical.h"
 #include "base/hash/sha256.h"
 #include "base/limits.h"
-#include "wire/text/quantity.h"
-
-enum { KEYS_MAX = 4096 };
-
-static void write_object(struct buf *b, const struct schema *s, yyjson_val *v);
 
 /* ---- one value ---- */
 
@@ -24,97 +18,14 @@ static bool is_hollow(yyjson_val *v) { /* a list or map without anything */
     return v == NULL || yyjson_is_null(v) || (yyjson_is_ctn(v) && unsafe_yyjson_get_len(v) == 0);
 }
 
-static void write_one(struct buf *b, const struct field *f, yyjson_val *v) {
-    struct quantity q;
-    if (f->type == FIELD_OBJECT && f->of) {
-        write_object(b, f->of, v);
-    } else if (f->type == FIELD_QUANTITY && yyjson_is_str(v) &&
-               quantity_parse(json_str(v), &q, NULL) == 0) {
-        buf_ch(b, '"');
-        quantity_write(b, q);
-        buf_ch(b, '"');
-    } else {
-        json_write(b, v);
-    }
+static bool is_unset(const struct field *f, yyjson_val *v) {
+    return f->shape != FIELD_ONE           ? is_hollow(v)
+           : (f->flags & FIELD_F_OPT) != 0 ? v == NULL || yyjson_is_null(v)
+                                           : is_zero(v);
 }
 
-static int by_key(const void *x, const void *y) {
-    return str_cmp(json_str(*(yyjson_val *const *)x), json_str(*(yyjson_val *const *)y));
-}
-
-/* Keys in order. What has more than any pod could is left as it was written. */
-static void write_map(struct buf *b, const struct field *f, yyjson_val *v) {
-    yyjson_val *keys[KEYS_MAX], *key, *value;
-    size_t i, max, n = 0;
-    if (yyjson_obj_size(v) > KEYS_MAX) {
-        json_write(b, v);
-        return;
-    }
-    yyjson_obj_foreach(v, i, max, key, value) {
-        keys[n++] = key;
-    }
-    qsort(keys, n, sizeof *keys, by_key);
-    for (i = 0; i < n; i++) {
-        buf_c(b, i ? "," : "{");
-        buf_json(b, json_str(keys[i]));
-        buf_ch(b, ':');
-        write_one(b, f, yyjson_obj_iter_get_val(keys[i]));
-    }
-    buf_ch(b, '}');
-}
-
-static void write_shaped(struct buf *b, const struct field *f, yyjson_val *v) {
-    yyjson_val *e;
-    size_t i, n;
-    if (f->shape == FIELD_MAP && yyjson_is_obj(v)) {
-        write_map(b, f, v);
-    } else if (f->shape == FIELD_LIST && yyjson_is_arr(v)) {
-        buf_ch(b, '[');
-        yyjson_arr_foreach(v, i, n, e) {
-            buf_c(b, i ? "," : "");
-            write_one(b, f, e);
-        }
-        buf_ch(b, ']');
-    } else {
-        write_one(b, f, v);
-    }
-}
-
-/* What is written for a member that is never left out. */
-static void write_empty(struct buf *b, const struct field *f) {
-    if (f->shape != FIELD_ONE) {
-        buf_c(b, "null");
-    } else if (f->type == FIELD_OBJECT) {
-        buf_c(b, "{}");
-    } else if (f->type == FIELD_BOOL) {
-        buf_c(b, "false");
-    } else {
-        buf_c(b, f->type == FIELD_INT32 || f->type == FIELD_INT64 ? "0" : "\"\"");
-    }
-}
-
-static void write_object(struct buf *b, const struct schema *s, yyjson_val *v) {
-    bool any = false;
-    buf_ch(b, '{');
-    for (size_t i = 0; i < s->n; i++) {
-        const struct field *f = &s->fields[i];
-        yyjson_val *m = json_get(v, str_of(f->json));
-        bool there = f->shape != FIELD_ONE           ? !is_hollow(m)
-                     : (f->flags & FIELD_F_OPT) != 0 ? m && !yyjson_is_null(m)
-                                                     : !is_zero(m);
-        if (!there && !(f->flags & FIELD_F_KEEP_EMPTY)) {
-            continue;
-        }
-        buf_f(b, any ? ",\"%s\":" : "\"%s\":", f->json);
-        any = true;
-        if (there) {
-            write_shaped(b, f, m);
-        } else {
-            write_empty(b, f);
-        }
-    }
-    buf_ch(b, '}');
-}
+/* As Go writes Kubernetes' own types. */
+static const struct canonical as_go = {is_unset, .keep_empty = true};
 
 /* ---- the shape ---- */
 
@@ -128,17 +39,18 @@ static const struct field *field_of(const struct schema *s, const char *name) {
 }
 
 /* A member of some object, or null. */
-static void write_member(struct buf *b, const struct schema *s, const char *name, yyjson_val *v) {
+static void write_member(struct buf *b, const struct schema *s, const char *name, yyjson_val *v,
+                         struct arena *a) {
     const struct field *f = field_of(s, name);
     yyjson_val *m = json_get(v, str_of(name));
     if (f == NULL || m == NULL || yyjson_is_null(m) || (f->shape != FIELD_ONE && is_hollow(m))) {
         buf_c(b, "null");
     } else {
-        write_shaped(b, f, m);
+        canonical_member(&as_go, f, m, a, b);
     }
 }
 
-static void write_containers(struct buf *b, yyjson_val *list) {
+static void write_containers(struct buf *b, yyjson_val *list, struct arena *a) {
     yyjson_val *c;
     size_t i, n;
     if (is_hollow(list)) {
@@ -148,9 +60,9 @@ static void write_containers(struct buf *b, yyjson_val *list) {
     buf_ch(b, '[');
     yyjson_arr_foreach(list, i, n, c) {
         buf_c(b, i ? ",{\"ports\":" : "{\"ports\":");
-        write_member(b, &schema_container, "ports", c);
+        write_member(b, &schema_container, "ports", c, a);
         buf_c(b, ",\"resources\":{\"requests\":");
-        write_member(b, &schema_resources, "requests", json_get(c, STR("resources")));
+        write_member(b, &schema_resources, "requests", json_get(c, STR("resources")), a);
         buf_c(b, "}}");
     }
     buf_ch(b, ']');
@@ -170,18 +82,18 @@ static const char *const members[] = {
     "topologySpreadConstraints",
 };
 
-static void write_part(struct buf *b, const char *name, yyjson_val *spec) {
+static void write_part(struct buf *b, const char *name, yyjson_val *spec, struct arena *a) {
     yyjson_val *v = json_get(spec, str_of(name));
     if (strcmp(name, "containers") == 0 || strcmp(name, "initContainers") == 0) {
-        write_containers(b, v);
+        write_containers(b, v, a);
     } else if (strcmp(name, "resources") == 0) {
-        write_member(b, &schema_resources, "requests", v);
+        write_member(b, &schema_resources, "requests", v, a);
     } else {
-        write_member(b, &schema_pod_spec, name, spec);
+        write_member(b, &schema_pod_spec, name, spec, a);
     }
 }
 
-void pod_role_shape(yyjson_val *spec, struct buf *out) {
+void pod_role_shape(yyjson_val *spec, struct arena *a, struct buf *out) {
     bool any = false;
     buf_ch(out, '{');
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
@@ -190,7 +102,7 @@ void pod_role_shape(yyjson_val *spec, struct buf *out) {
         }
         buf_f(out, any ? ",\"%s\":" : "\"%s\":", members[i]);
         any = true;
-        write_part(out, members[i], spec);
+        write_part(out, members[i], spec, a);
     }
     buf_ch(out, '}');
 }
@@ -213,7 +125,7 @@ struct str pod_role_hash(yyjson_val *spec, struct arena *a) {
     buf_init(&plain, LIMIT_OBJECT_BYTES);
     buf_init(&text, 2 * LIMIT_OBJECT_BYTES);
     buf_c(&text, "{\"spec\":");
-    pod_role_shape(spec, &plain);
+    pod_role_shape(spec, a, &plain);
     escape(buf_view(&plain), &text);
     buf_ch(&text, '}');
     if (buf_ok(&plain) == 0 && buf_ok(&text) == 0) {
@@ -252,11 +164,11 @@ static void compare_containers(struct compare *c, const char *name, yyjson_val *
     }
     for (size_t i = 0; i < n; i++) {
         yyjson_val *p = yyjson_arr_get(x, i), *q = yyjson_arr_get(y, i);
-        write_member(&c->x, &schema_container, "ports", p);
-        write_member(&c->y, &schema_container, "ports", q);
+        write_member(&c->x, &schema_container, "ports", p, c->arena);
+        write_member(&c->y, &schema_container, "ports", q, c->arena);
         tell(c, arena_f(c->arena, "%s[%zu].ports", name, i));
-        write_member(&c->x, &schema_resources, "requests", json_get(p, STR("resources")));
-        write_member(&c->y, &schema_resources, "requests", json_get(q, STR("resources")));
+        write_member(&c->x, &schema_resources, "requests", json_get(p, STR("resources")), c->arena);
+        write_member(&c->y, &schema_resources, "requests", json_get(q, STR("resources")), c->arena);
         tell(c, arena_f(c->arena, "%s[%zu].resources.requests", name, i));
     }
 }
@@ -270,8 +182,8 @@ void pod_role_compare(yyjson_val *now, yyjson_val *was, struct arena *a,
         if (str_ends(str_of(members[i]), STR("ontainers"))) {
             compare_containers(&c, members[i], now, was);
         } else {
-            write_part(&c.x, members[i], now);
-            write_part(&c.y, members[i], was);
+            write_part(&c.x, members[i], now, a);
+            write_part(&c.y, members[i], was, a);
             tell(&c, str_of(members[i]));
         }
     }

@@ -11,7 +11,7 @@
 #include "wire/json/json.h"
 
 /* The shape of a pod's spec as JSON. */
-void pod_role_shape(yyjson_val *spec, struct buf *out);
+void pod_role_shape(yyjson_val *spec, struct arena *a, struct buf *out);
 /* The hash, in the arena; empty when out of memory. */
 struct str pod_role_hash(yyjson_val *spec, struct arena *a);
 

@@ -7,7 +7,6 @@
 #include "control/net/endpoint_slice.h"
 
 #include "api/schema/codec.h"
-#include "api/schema/codec_encode.h"
 #include "api/selector.h"
 #include "api/tables/table.h"
 #include "api/tables/view_discovery.h"
@@ -364,15 +363,7 @@ static void write_slice(struct slice_plan *p, struct round *r, const struct obje
         (void)edit_send(r, have, "", EDIT_UID, &was, &want);
         return;
     }
-    struct buf b;
-    buf_init(&b, LIMIT_OBJECT_BYTES);
-    codec_encode_object(s->c.kinds[SLICES], &want, &b);
-    if (buf_ok(&b) == 0) {
-        round_create(r, s->c.kinds[SLICES], p->ns, buf_view(&b));
-    } else {
-        round_fail(r, buf_ok(&b));
-    }
-    buf_release(&b);
+    (void)edit_create(r, s->c.kinds[SLICES], p->ns, &want);
 }
 
 struct slice_stale {

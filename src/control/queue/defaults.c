@@ -22,7 +22,6 @@
 
 #include "api/meta.h"
 #include "api/schema/codec.h"
-#include "api/schema/codec_encode.h"
 #include "base/limits.h"
 #include "control/kit/controller.h"
 #include "control/kit/edit.h"
@@ -389,18 +388,11 @@ static bool missing(struct defaults_controller *c, int kind, const char *ns, str
 }
 
 static enum work create(struct defaults_controller *c, int kind, const char *ns, const void *view) {
-    struct buf b;
-    buf_init(&b, LIMIT_OBJECT_BYTES);
-    codec_encode_object(c->base.kinds[kind], view, &b);
-    struct round *r = buf_ok(&b) == 0 ? controller_begin(&c->base) : NULL;
-    enum work w = WORK_RETRY;
-    if (r != NULL) {
-        round_create(r, c->base.kinds[kind], str_of(ns), buf_view(&b));
+    struct round *r = controller_begin(&c->base);
+    if (edit_create(r, c->base.kinds[kind], str_of(ns), view) == 0) {
         workqueue_look(c->base.queue, (struct work_key){0}, 0); /* the next one, after this */
-        w = round_end(r);
     }
-    buf_release(&b);
-    return w;
+    return round_end(r);
 }
 
 /* A flavor for GPUs of this type; NULL: the one for all else. */

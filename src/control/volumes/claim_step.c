@@ -7,7 +7,6 @@
  */
 #include "api/conditions.h"
 #include "api/meta.h"
-#include "api/schema/codec_encode.h"
 #include "base/limits.h"
 #include "control/kit/edit.h"
 #include "control/volumes/volume_rules.h"
@@ -322,9 +321,9 @@ static struct str choose_node(struct claim_look *l, struct str of_data, bool wai
     return node != NULL ? node->name : (struct str){0};
 }
 
-/* The body of `pvc-<uid>`. */
-static void volume_body(struct claim_look *l, const struct storage_class *class, struct str node,
-                        struct str note, struct str name, struct buf *out) {
+/* Creates `pvc-<uid>`. */
+static int create_volume(struct claim_look *l, const struct storage_class *class, struct str node,
+                         struct str note, struct str name, struct round *r) {
     struct str hosts[] = {node};
     struct node_requirement on = {
         .key = STR(STORAGE_HOSTNAME), .operator= STR("In"), .values = {hosts, 1}};
@@ -352,7 +351,7 @@ static void volume_body(struct claim_look *l, const struct storage_class *class,
                                .volume_mode = l->c.spec->volume_mode,
                                .node_affinity = &affinity};
     struct persistent_volume pv = {.metadata = &meta, .spec = &spec};
-    codec_encode_object(l->v->base.kinds[VOL_VOLUME], &pv, out);
+    return edit_create(r, l->v->base.kinds[VOL_VOLUME], STR(""), &pv);
 }
 
 /* What the node said against the volume, told on the claim, which people look at. */
@@ -396,19 +395,12 @@ static enum work provision(struct claim_look *l, const struct storage_class *cla
                     : tell(l, EVENT_WARNING, "ProvisioningFailed",
                            "there is no node that could have the volume");
     }
-    struct buf b;
     struct round *r = controller_begin(&v->base);
-    buf_init(&b, LIMIT_OBJECT_BYTES);
-    volume_body(l, class, node, note, name, &b);
-    if (buf_ok(&b) == 0) {
-        round_create(r, v->base.kinds[VOL_VOLUME], STR(""), buf_view(&b));
+    if (create_volume(l, class, node, note, name, r) == 0) {
         volumes_tell(v, l->o, EVENT_NORMAL, "Provisioning",
                      "External provisioner is provisioning volume for claim \"%.*s/%.*s\"",
                      STR_ARG(l->o->ns), STR_ARG(l->o->name));
-    } else {
-        round_fail(r, buf_ok(&b));
     }
-    buf_release(&b);
     return round_end(r);
 }
 

@@ -6,7 +6,6 @@
  * names it back. What is deleted goes in the order snapshot, content, files, where the content's policy is Delete.
  */
 #include "api/meta.h"
-#include "api/schema/codec_encode.h"
 #include "base/limits.h"
 #include "control/kit/edit.h"
 #include "control/volumes/volume_rules.h"
@@ -108,9 +107,9 @@ static bool volume_of(struct snapshot_look *l, struct persistent_volume *ret, st
     return ret_why->n == 0;
 }
 
-static void content_body(struct snapshot_look *l, struct str name, struct str class_name,
-                         const struct snapshot_class *class, const struct persistent_volume *pv,
-                         struct buf *out) {
+static int create_content(struct snapshot_look *l, struct str name, struct str class_name,
+                          const struct snapshot_class *class, const struct persistent_volume *pv,
+                          struct round *r) {
     struct str_pair notes[] = {{STR(STORAGE_NODE), rules_node(pv)}};
     struct str finalizers[] = {STR(STORAGE_CONTENT_FILES)};
     struct meta meta = {.name = name, .annotations = {notes, 1}, .finalizers = {finalizers, 1}};
@@ -126,7 +125,7 @@ static void content_body(struct snapshot_look *l, struct str name, struct str cl
                                          .class_name = class_name,
                                          .source = &source};
     struct snapshot_content content = {.metadata = &meta, .spec = &spec};
-    codec_encode_object(l->v->base.kinds[VOL_CONTENT], &content, out);
+    return edit_create(r, l->v->base.kinds[VOL_CONTENT], STR(""), &content);
 }
 
 /* The finalizer and the class first: a content is never without a snapshot that waits for its end. */
@@ -151,7 +150,6 @@ static enum work make_content(struct snapshot_look *l) {
     struct snapshot_class class;
     struct persistent_volume pv;
     struct str class_name, why = {0};
-    struct buf b;
     if (!class_of(l, &class_name, &class, &why)) {
         return fail(l, "GetSnapshotClassFailed", why);
     }
@@ -166,17 +164,11 @@ static enum work make_content(struct snapshot_look *l) {
         return prepare(l, class_name);
     }
     struct round *r = controller_begin(&l->v->base);
-    buf_init(&b, LIMIT_OBJECT_BYTES);
-    content_body(l, content_name(l), class_name, &class, &pv, &b);
-    if (buf_ok(&b) == 0) {
-        round_create(r, l->v->base.kinds[VOL_CONTENT], STR(""), buf_view(&b));
+    if (create_content(l, content_name(l), class_name, &class, &pv, r) == 0) {
         volumes_tell(l->v, l->o, EVENT_NORMAL, "CreatingSnapshot",
                      "Waiting for a snapshot %.*s/%.*s to be created by the CSI driver.",
                      STR_ARG(l->o->ns), STR_ARG(l->o->name));
-    } else {
-        round_fail(r, buf_ok(&b));
     }
-    buf_release(&b);
     return round_end(r);
 }
 
