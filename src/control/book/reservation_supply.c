@@ -66,6 +66,20 @@ static void policy_times(struct reservation_policy_spec *s) {
         s->offer_window_ns > 0 ? s->offer_window_ns : 30 * PLAN_MINUTE * NS_PER_SEC;
 }
 
+/* The policy as it was written; none is one that says nothing. */
+static int policy_tree(const struct object *o, struct arena *a, yyjson_mut_doc **ret) {
+    if (o != NULL) {
+        return json_parse_mut(a, o->json, ret, NULL);
+    }
+    *ret = json_mut_new(a);
+    yyjson_mut_val *root = *ret != NULL ? yyjson_mut_obj(*ret) : NULL;
+    if (root == NULL) {
+        return ERR_NOMEM;
+    }
+    yyjson_mut_doc_set_root(*ret, root);
+    return 0;
+}
+
 static int policy_read(struct reservation_controller *c) {
     const struct object *o =
         mirror_get(c->base.env.mirror, c->policies, STR(""), STR(RESERVATION_POLICY_NAME));
@@ -80,8 +94,7 @@ static int policy_read(struct reservation_controller *c) {
     arena_reset(&p->arena);
     p->spec = NULL;
     buf_init(&b, 0);
-    int r = json_parse_mut(&p->arena, o ? o->json : STR("{\"metadata\":{\"name\":\"default\"}}"),
-                           &d, NULL);
+    int r = policy_tree(o, &p->arena, &d);
     r = r ? r : codec_default(c->policies, d, NULL);
     if (r == 0) {
         json_write_mut(&b, yyjson_mut_doc_get_root(d));

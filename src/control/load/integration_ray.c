@@ -12,26 +12,28 @@ enum { POD_SETS_MAX = 18 }; /* of a Workload */
 
 #define FT_ANNOTATION "ray.io/ft-enabled"
 #define SUBMITTER "ray-job-submitter"
-#define SUBMITTER_RESOURCES                                                                        \
-    "{\"limits\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},"                                              \
-    "\"requests\":{\"cpu\":\"500m\",\"memory\":\"200Mi\"}}"
-#define AUTOSCALER_RESOURCES                                                                       \
-    "{\"limits\":{\"cpu\":\"500m\",\"memory\":\"512Mi\"},"                                         \
-    "\"requests\":{\"cpu\":\"500m\",\"memory\":\"512Mi\"}}"
+
+/* What KubeRay gives a container of its own. */
+struct container_amounts {
+    struct {
+        const char *cpu, *memory;
+    } limits, requests;
+};
+static const struct container_amounts submitter = {{"1", "1Gi"}, {"500m", "200Mi"}};
+static const struct container_amounts autoscaler = {{"500m", "512Mi"}, {"500m", "512Mi"}};
 
 /* ---- the head ---- */
 
-static int set_resources(yyjson_mut_doc *d, yyjson_mut_val *container, const char *json,
-                         struct arena *a) {
-    yyjson_doc *doc;
-    int r = json_parse(a, str_of(json), &doc, NULL);
-    yyjson_mut_val *v = r ? NULL : yyjson_val_mut_copy(d, yyjson_doc_get_root(doc));
-    return v ? json_mset(d, container, STR("resources"), v) : ERR_NOMEM;
+static int set_amounts(yyjson_mut_doc *d, yyjson_mut_val *container, const char *at,
+                       const char *cpu, const char *memory) {
+    yyjson_mut_val *v = json_mensure(d, container, at);
+    int r = v != NULL ? json_mset_str(d, v, "cpu", str_of(cpu)) : ERR_NOMEM;
+    return r != 0 ? r : json_mset_str(d, v, "memory", str_of(memory));
 }
 
 /* A container that the operator adds. `given`: resources that somebody set, or NULL. */
-static int add_container(yyjson_mut_doc *d, const char *name, yyjson_val *given, const char *json,
-                         struct arena *a) {
+static int add_container(yyjson_mut_doc *d, const char *name, yyjson_val *given,
+                         const struct container_amounts *amounts) {
     yyjson_mut_val *list = json_mpath(yyjson_mut_doc_get_root(d), "spec.containers");
     yyjson_mut_val *c = yyjson_mut_obj(d);
     int r = c ? json_mset_str(d, c, "name", str_of(name)) : ERR_NOMEM;
@@ -39,7 +41,10 @@ static int add_container(yyjson_mut_doc *d, const char *name, yyjson_val *given,
         yyjson_mut_val *copy = yyjson_val_mut_copy(d, given);
         r = copy ? json_mset(d, c, STR("resources"), copy) : ERR_NOMEM;
     } else if (r == 0) {
-        r = set_resources(d, c, json, a);
+        r = set_amounts(d, c, "resources.limits", amounts->limits.cpu, amounts->limits.memory);
+        r = r != 0 ? r
+                   : set_amounts(d, c, "resources.requests", amounts->requests.cpu,
+                                 amounts->requests.memory);
     }
     return r == 0 && list && !yyjson_mut_arr_append(list, c) ? ERR_NOMEM : r;
 }
@@ -86,9 +91,9 @@ static int adapt_head(struct job_look *l, yyjson_val *cluster, bool sidecar) {
     r = r || !cleans ? r : count_cleanup(d);
     if (r == 0 && scales) {
         r = add_container(d, "autoscaler", json_path(cluster, "autoscalerOptions.resources"),
-                          AUTOSCALER_RESOURCES, l->arena);
+                          &autoscaler);
     }
-    r = r || !sidecar ? r : add_container(d, SUBMITTER, NULL, SUBMITTER_RESOURCES, l->arena);
+    r = r || !sidecar ? r : add_container(d, SUBMITTER, NULL, &submitter);
     return r ? r : job_look_close(l, 0, d);
 }
 
@@ -120,7 +125,7 @@ static yyjson_val *default_submitter(struct job_look *l) {
     }
     yyjson_mut_doc_set_root(d, root);
     int r = json_mset(d, spec, STR("containers"), yyjson_mut_arr(d));
-    r = r ? r : add_container(d, SUBMITTER, NULL, SUBMITTER_RESOURCES, l->arena);
+    r = r ? r : add_container(d, SUBMITTER, NULL, &submitter);
     yyjson_mut_val *c = yyjson_mut_arr_get_first(json_mget(spec, STR("containers")));
     r = r ? r : json_mset_str(d, c, "image", json_str_at(first, "image"));
     r = r ? r : json_mset_str(d, spec, "restartPolicy", STR("Never"));
