@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "api/frameworks.h"
+
 #define COUNT(a_) (sizeof(a_) / sizeof((a_)[0]))
 
 /* How long a write waits for an answer; what may go on without one does not wait long. */
@@ -24,6 +26,12 @@ enum { FAIL_AFTER_S = 10, IGNORE_AFTER_S = 3 };
 #define BOTH(group_, dashed_, version_, kind_, plural_, ops_)                                      \
     MUTATE(kind_, group_, dashed_, version_, kind_, plural_, ops_),                                \
         VALIDATE(kind_, group_, dashed_, version_, kind_, plural_)
+
+/* Of rows of api/frameworks.h. */
+#define ON_CREATE(id_, name_, group_, dashed_, kind_, singular_, plural_, version_, ...)           \
+    BOTH(group_, dashed_, version_, singular_, plural_, C),
+#define ON_BOTH(id_, name_, group_, dashed_, kind_, singular_, plural_, version_, ...)             \
+    BOTH(group_, dashed_, version_, singular_, plural_, CU),
 
 #define QUEUE_MUTATE(kind_, plural_)                                                               \
     {                                                                                              \
@@ -68,26 +76,8 @@ static const struct webhook rows[] = {
     BOOKING("reservation", "reservations"),
     BOOKING("reservationseries", "reservationseries"),
     BOOKING("calendarfeed", "calendarfeeds"),
-    BOTH("", "", "v1", "pod", "pods", C),
-    BOTH("apps", "apps", "v1", "deployment", "deployments", CU),
-    BOTH("apps", "apps", "v1", "statefulset", "statefulsets", CU),
-    BOTH("batch", "batch", "v1", "job", "jobs", C),
-    BOTH("jobset.x-k8s.io", "jobset-x-k8s-io", "v1alpha2", "jobset", "jobsets", C),
-    BOTH("leaderworkerset.x-k8s.io", "leaderworkerset-x-k8s-io", "v1", "leaderworkerset",
-         "leaderworkersets", CU),
-    BOTH("kubeflow.org", "kubeflow-org", "v1", "jaxjob", "jaxjobs", C),
-    BOTH("kubeflow.org", "kubeflow-org", "v2beta1", "mpijob", "mpijobs", C),
-    BOTH("kubeflow.org", "kubeflow-org", "v1", "paddlejob", "paddlejobs", C),
-    BOTH("kubeflow.org", "kubeflow-org", "v1", "pytorchjob", "pytorchjobs", C),
-    BOTH("kubeflow.org", "kubeflow-org", "v1", "tfjob", "tfjobs", C),
-    BOTH("kubeflow.org", "kubeflow-org", "v1", "xgboostjob", "xgboostjobs", C),
-    BOTH("ray.io", "ray-io", "v1", "raycluster", "rayclusters", C),
-    BOTH("ray.io", "ray-io", "v1", "rayjob", "rayjobs", C),
-    BOTH("ray.io", "ray-io", "v1", "rayservice", "rayservices", C),
-    BOTH("trainer.kubeflow.org", "trainer-kubeflow-org", "v1alpha1", "trainjob", "trainjobs", C),
-    BOTH("workload.codeflare.dev", "workload-codeflare-dev", "v1beta2", "appwrapper", "appwrappers",
-         C),
-};
+    FRAMEWORKS_POD(ON_CREATE) FRAMEWORKS_SETS(ON_BOTH) FRAMEWORKS_GROUPS(ON_BOTH)
+        FRAMEWORKS_BATCH(ON_CREATE) FRAMEWORKS_JOBS(ON_CREATE)};
 
 const struct webhook *webhooks_all(size_t *ret_n) {
     *ret_n = COUNT(rows);

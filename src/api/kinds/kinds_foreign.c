@@ -1,6 +1,7 @@
 /* kinds_foreign: see kinds_foreign.h. */
 #include "api/kinds/kinds_foreign.h"
 
+#include "api/frameworks.h"
 #include "api/kinds/kinds.h"
 #include "api/tables/view_meta.h"
 
@@ -14,40 +15,28 @@ static const struct field fields[] = {
 static const struct schema schema_opaque =
     SCHEMA("io.berth.api.opaque.Object", fields, 0, "An object of another project.");
 
-#define V(version_)                                                                                \
+#define OLDER(version_)                                                                            \
     { .version = version_, .schema = &schema_opaque }
-#define ROW(group_, kind_, plural_, singular_, flags_, version_, ...)                              \
+#define ROW(group_, kind_, singular_, plural_, flags_, version_, ...)                              \
     {                                                                                              \
         .group = group_, .kind = kind_, .plural = plural_, .singular = singular_,                  \
         .api_version = group_ "/" version_, .flags = KIND_STATUS | KIND_GENERATION | (flags_),     \
-        .versions = (const struct kind_version[]){V(version_), __VA_ARGS__},                       \
-        .n_versions = sizeof((const struct kind_version[]){V(version_), __VA_ARGS__}) /            \
+        .versions = (const struct kind_version[]){OLDER(version_), __VA_ARGS__},                   \
+        .n_versions = sizeof((const struct kind_version[]){OLDER(version_), __VA_ARGS__}) /        \
                       sizeof(struct kind_version),                                                 \
     }
 #define NS KIND_NAMESPACED | KIND_CUSTOM
-#define TRAINING "kubeflow.org"
+#define FRAMEWORK_ROW(id_, name_, group_, dashed_, kind_, singular_, plural_, version_, ...)       \
+    ROW(group_, kind_, singular_, plural_, NS, version_, __VA_ARGS__),
 #define TRAINER "trainer.kubeflow.org"
 
 static const struct kind rows[] = {
-    ROW("jobset.x-k8s.io", "JobSet", "jobsets", "jobset", NS, "v1alpha2"),
-    ROW(TRAINING, "PyTorchJob", "pytorchjobs", "pytorchjob", NS, "v1"),
-    ROW(TRAINING, "TFJob", "tfjobs", "tfjob", NS, "v1"),
-    ROW(TRAINING, "XGBoostJob", "xgboostjobs", "xgboostjob", NS, "v1"),
-    ROW(TRAINING, "PaddleJob", "paddlejobs", "paddlejob", NS, "v1"),
-    ROW(TRAINING, "JAXJob", "jaxjobs", "jaxjob", NS, "v1"),
-    ROW(TRAINING, "MPIJob", "mpijobs", "mpijob", NS, "v2beta1"),
-    ROW(TRAINER, "TrainJob", "trainjobs", "trainjob", NS, "v1alpha1"),
-    ROW(TRAINER, "TrainingRuntime", "trainingruntimes", "trainingruntime", NS, "v1alpha1"),
-    ROW(TRAINER, "ClusterTrainingRuntime", "clustertrainingruntimes", "clustertrainingruntime",
+    FRAMEWORKS_JOBS(FRAMEWORK_ROW) FRAMEWORKS_GROUPS(FRAMEWORK_ROW)
+        ROW(TRAINER, "TrainingRuntime", "trainingruntime", "trainingruntimes", NS, "v1alpha1"),
+    ROW(TRAINER, "ClusterTrainingRuntime", "clustertrainingruntime", "clustertrainingruntimes",
         KIND_CUSTOM, "v1alpha1"),
-    ROW("ray.io", "RayCluster", "rayclusters", "raycluster", NS, "v1", V("v1alpha1")),
-    ROW("ray.io", "RayJob", "rayjobs", "rayjob", NS, "v1", V("v1alpha1")),
-    ROW("ray.io", "RayService", "rayservices", "rayservice", NS, "v1", V("v1alpha1")),
-    ROW("workload.codeflare.dev", "AppWrapper", "appwrappers", "appwrapper", NS, "v1beta2"),
-    ROW("leaderworkerset.x-k8s.io", "LeaderWorkerSet", "leaderworkersets", "leaderworkerset", NS,
-        "v1"),
-    ROW("resource.k8s.io", "ResourceClaimTemplate", "resourceclaimtemplates",
-        "resourceclaimtemplate", KIND_NAMESPACED, "v1", V("v1beta2")),
+    ROW("resource.k8s.io", "ResourceClaimTemplate", "resourceclaimtemplate",
+        "resourceclaimtemplates", KIND_NAMESPACED, "v1", OLDER("v1beta2")),
 };
 
 const struct kind *kinds_foreign(size_t *ret_n) {

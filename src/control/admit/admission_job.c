@@ -6,6 +6,7 @@
  */
 #include "control/admit/admission.h"
 
+#include "api/frameworks.h"
 #include "api/kinds/queue_notes.h"
 #include "api/schema/check.h"
 #include "control/load/job_slices.h"
@@ -233,13 +234,13 @@ static void check_elastic(const struct admission_context *c, const struct integr
     if (!now) {
         return;
     }
-    if (str_is(str_of(row->group), "ray.io")) { /* Kueue resizes these, too */
+    if (str_is(str_of(row->is->group), "ray.io")) { /* Kueue resizes these, too */
         admission_warn(q, "%s: only Jobs of batch/v1 are resized; it is queued as a whole",
                        KUEUE_ELASTIC_ANNOTATION);
     } else if (!(row->flags & INTEGRATION_ELASTIC)) {
         causes_add(&q->causes, CAUSE_FORBIDDEN, at,
                    "Forbidden: elastic job is not supported for \"%s, Kind=%s\"",
-                   kind_api_version(q->kind), row->kind);
+                   kind_api_version(q->kind), row->is->kind);
     }
     if (least.p && (row->flags & INTEGRATION_PARTIAL)) {
         refuse(q, NOTE(KUEUE_MIN_PARALLELISM), least,
@@ -285,19 +286,6 @@ static int validate(const struct admission_context *c, struct admission_ask *q, 
     return r;
 }
 
-const struct admission_row admission_job_rows[] = {
-    {"batch", "Job", mutate, validate},
-    {"jobset.x-k8s.io", "JobSet", mutate, validate},
-    {"kubeflow.org", "PyTorchJob", mutate, validate},
-    {"kubeflow.org", "TFJob", mutate, validate},
-    {"kubeflow.org", "XGBoostJob", mutate, validate},
-    {"kubeflow.org", "PaddleJob", mutate, validate},
-    {"kubeflow.org", "JAXJob", mutate, validate},
-    {"kubeflow.org", "MPIJob", mutate, validate},
-    {"trainer.kubeflow.org", "TrainJob", mutate, validate},
-    {"ray.io", "RayCluster", mutate, validate},
-    {"ray.io", "RayJob", mutate, validate},
-    {"ray.io", "RayService", mutate, validate},
-    {"workload.codeflare.dev", "AppWrapper", mutate, validate},
-    {0},
-};
+#define ROW(id_, name_, group_, dashed_, kind_, ...) {group_, kind_, mutate, validate},
+
+const struct admission_row admission_job_rows[] = {FRAMEWORKS_BATCH(ROW) FRAMEWORKS_JOBS(ROW){0}};

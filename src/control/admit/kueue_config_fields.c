@@ -311,25 +311,3 @@ const struct config_field kueue_config_fields[] = {
      .idle = WITH_API},
     {0},
 };
-
-const struct config_framework kueue_config_frameworks[] = {
-    {"batch/job", "Job.v1.batch"},
-    {"jobset.x-k8s.io/jobset", "JobSet.v1alpha2.jobset.x-k8s.io"},
-    {"kubeflow.org/pytorchjob", "PyTorchJob.v1.kubeflow.org"},
-    {"kubeflow.org/tfjob", "TFJob.v1.kubeflow.org"},
-    {"kubeflow.org/xgboostjob", "XGBoostJob.v1.kubeflow.org"},
-    {"kubeflow.org/paddlejob", "PaddleJob.v1.kubeflow.org"},
-    {"kubeflow.org/jaxjob", "JAXJob.v1.kubeflow.org"},
-    {"kubeflow.org/mpijob", "MPIJob.v2beta1.kubeflow.org"},
-    {"trainer.kubeflow.org/trainjob", "TrainJob.v1alpha1.trainer.kubeflow.org"},
-    {"ray.io/rayjob", "RayJob.v1.ray.io"},
-    {"ray.io/raycluster", "RayCluster.v1.ray.io"},
-    {"ray.io/rayservice", "RayService.v1.ray.io"},
-    {"workload.codeflare.dev/appwrapper", "AppWrapper.v1beta2.workload.codeflare.dev"},
-    {"sparkoperator.k8s.io/sparkapplication", "SparkApplication.v1beta2.sparkoperator.k8s.io"},
-    {"pod", "Pod.v1."},
-    {"deployment", "Deployment.v1.apps"},
-    {"statefulset", "StatefulSet.v1.apps"},
-    {"leaderworkerset.x-k8s.io/leaderworkerset", "LeaderWorkerSet.v1.leaderworkerset.x-k8s.io"},
-    {NULL, NULL},
-};

@@ -34,11 +34,6 @@ struct config_field {
 
 /* Members of the document, to a name of NULL. */
 extern const struct config_field kueue_config_fields[];
-/* Integrations by name, and their kinds as externalFrameworks would name them; to NULL. */
-struct config_framework {
-    const char *name, *kind;
-};
-extern const struct config_framework kueue_config_frameworks[];
 
 struct config_reader {
     struct kueue_config *c;

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
+#include "api/frameworks.h"
 #include "wire/text/time.h"
 
 enum { PATH_BYTES = 160, SHOWN = 64, LABELS_PER_KIND = 6, LABELS_OF_WORKLOADS = 2 };
@@ -151,12 +152,19 @@ static bool kind_arg(struct str s) {
     return dots == 2;
 }
 
-static const struct config_framework *framework_of(struct str name, bool by_kind) {
-    const struct config_framework *f = kueue_config_frameworks;
-    while (f->name != NULL && !str_is(name, by_kind ? f->kind : f->name)) {
-        f++;
+/* Kueue knows it; Berth does not queue it. */
+static const struct framework spark = {.name = "sparkoperator.k8s.io/sparkapplication",
+                                       .long_name =
+                                           "SparkApplication.v1beta2.sparkoperator.k8s.io"};
+
+static const struct framework *framework_of(struct str name, bool by_kind) {
+    for (size_t i = 0; i <= FRAMEWORKS; i++) {
+        const struct framework *f = i < FRAMEWORKS ? &frameworks[i] : &spark;
+        if (str_is(name, by_kind ? f->long_name : f->name)) {
+            return f;
+        }
     }
-    return f->name != NULL ? f : NULL;
+    return NULL;
 }
 
 static bool listed(yyjson_val *list, const char *name, size_t before) {
@@ -168,12 +176,12 @@ static bool listed(yyjson_val *list, const char *name, size_t before) {
     return false;
 }
 
-static int frameworks(struct config_reader *r, yyjson_val *root) {
+static int framework_lists(struct config_reader *r, yyjson_val *root) {
     yyjson_val *list = json_path(root, "integrations.frameworks");
     yyjson_val *outside = json_path(root, "integrations.externalFrameworks");
     char path[PATH_BYTES];
     CONFIG_EACH(list, i, e) {
-        const struct config_framework *f = framework_of(json_str(e), false);
+        const struct framework *f = framework_of(json_str(e), false);
         (void)snprintf(path, sizeof(path), "integrations.frameworks[%zu]", i);
         if (f == NULL) {
             return config_fault(r, path, "\"%.*s\" is not a known framework",
@@ -184,7 +192,7 @@ static int frameworks(struct config_reader *r, yyjson_val *root) {
         }
     }
     CONFIG_EACH(outside, k, x) {
-        const struct config_framework *f = framework_of(json_str(x), true);
+        const struct framework *f = framework_of(json_str(x), true);
         (void)snprintf(path, sizeof(path), "integrations.externalFrameworks[%zu]", k);
         if (!kind_arg(json_str(x))) {
             return config_fault(r, path, "expected Kind.version.group");
@@ -300,7 +308,7 @@ static int resources(struct config_reader *r, yyjson_val *root) {
 
 int config_rules(struct config_reader *r, yyjson_val *root) {
     int (*const rules[])(struct config_reader *, yyjson_val *) = {
-        namespaces, custom_labels, transport, frameworks, multikueue, fair_sharing, resources,
+        namespaces, custom_labels, transport, framework_lists, multikueue, fair_sharing, resources,
     };
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         int code = rules[i](r, root);

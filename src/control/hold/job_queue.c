@@ -271,8 +271,8 @@ static enum work look(struct pair *p) {
         return WORK_OK;
     }
     if (see(p) != 0) {
-        log_error(p->c->base.env.log, "%s %.*s/%.*s: %s", p->lane->row->name, STR_ARG(p->obj->ns),
-                  STR_ARG(p->obj->name), p->err.text);
+        log_error(p->c->base.env.log, "%s %.*s/%.*s: %s", p->lane->row->is->name,
+                  STR_ARG(p->obj->ns), STR_ARG(p->obj->name), p->err.text);
         return WORK_RETRY;
     }
     if (p->lane->row->skipped && p->lane->row->skipped(&p->look)) {

@@ -168,8 +168,8 @@ static int find_priority(struct pair *p, struct workload_priority *ret) {
 static void tell_created(struct pair *p) {
     const struct integration *row = p->lane->row;
     struct str name = p->elastic ? job_slice_name(&p->look)
-                                 : workload_name(row->kind, row->group, p->obj->name, p->obj->uid,
-                                                 &p->c->base.arena);
+                                 : workload_name(row->is->kind, row->is->group, p->obj->name,
+                                                 p->obj->uid, &p->c->base.arena);
     recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "CreatedWorkload",
                    "Created Workload: %.*s/%.*s", STR_ARG(p->obj->ns), STR_ARG(name));
 }

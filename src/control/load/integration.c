@@ -13,22 +13,23 @@
         .at = "spec." specs_ "." key_, .name = name_, .template = "template",                      \
         .counts = {"replicas"},                                                                    \
     }
-#define KUBEFLOW(name_, kind_)                                                                     \
-    .name = "kubeflow.org/" name_, .group = "kubeflow.org", .kind = kind_,                         \
-    .suspend = "spec.runPolicy.suspend", .index_label = INDEX_OF_REPLICA,                          \
-    .running = "status.replicaStatuses.*.active", .ready_type = "Running",                         \
-    .done_type = "Succeeded", .failed_type = "Failed", .priority_class = kubeflow_priority_class
+#define IS(id_) .is = &frameworks[FRAMEWORK_##id_]
+#define KUBEFLOW(id_)                                                                              \
+    IS(id_), .suspend = "spec.runPolicy.suspend", .index_label = INDEX_OF_REPLICA,                 \
+             .running = "status.replicaStatuses.*.active", .ready_type = "Running",                \
+             .done_type = "Succeeded", .failed_type = "Failed",                                    \
+             .priority_class = kubeflow_priority_class
 #define RAY_PARTS(base_)                                                                           \
     {.at = base_ ".headGroupSpec", .name = "head", .template = "template"}, {                      \
         .at = base_ ".workerGroupSpecs", .each = true, .name_at = "groupName",                     \
         .template = "template", .counts = {"replicas", "numOfHosts"},                              \
     }
 
+static const struct framework replica_sets = {"replicaset", "apps", "ReplicaSet", "v1", ""};
+
 static const struct integration rows[] = {
     {
-        .name = "batch/job",
-        .group = "batch",
-        .kind = "Job",
+        IS(BATCH_JOB),
         .flags = INTEGRATION_TEMPLATE_FIXED | INTEGRATION_PARTIAL | INTEGRATION_ELASTIC,
         .suspend = "spec.suspend",
         .parts = {{.at = "spec", .name = "main", .template = "template", .job = ""}},
@@ -43,9 +44,7 @@ static const struct integration rows[] = {
         .check = batch_check,
     },
     {
-        .name = "jobset.x-k8s.io/jobset",
-        .group = "jobset.x-k8s.io",
-        .kind = "JobSet",
+        IS(JOBSET),
         .suspend = "spec.suspend",
         .parts = {{.at = "spec.replicatedJobs",
                    .each = true,
@@ -61,12 +60,12 @@ static const struct integration rows[] = {
         .reclaimable = jobset_reclaimable,
     },
     {
-        KUBEFLOW("pytorchjob", "PyTorchJob"),
+        KUBEFLOW(PYTORCH),
         .parts = {REPLICAS("pytorchReplicaSpecs", "Master", "master"),
                   REPLICAS("pytorchReplicaSpecs", "Worker", "worker")},
     },
     {
-        KUBEFLOW("tfjob", "TFJob"),
+        KUBEFLOW(TF),
         .parts = {REPLICAS("tfReplicaSpecs", "Chief", "chief"),
                   REPLICAS("tfReplicaSpecs", "Master", "master"),
                   REPLICAS("tfReplicaSpecs", "PS", "ps"),
@@ -74,29 +73,27 @@ static const struct integration rows[] = {
                   REPLICAS("tfReplicaSpecs", "Evaluator", "evaluator")},
     },
     {
-        KUBEFLOW("xgboostjob", "XGBoostJob"),
+        KUBEFLOW(XGBOOST),
         .parts = {REPLICAS("xgbReplicaSpecs", "Master", "master"),
                   REPLICAS("xgbReplicaSpecs", "Worker", "worker")},
     },
     {
-        KUBEFLOW("paddlejob", "PaddleJob"),
+        KUBEFLOW(PADDLE),
         .parts = {REPLICAS("paddleReplicaSpecs", "Master", "master"),
                   REPLICAS("paddleReplicaSpecs", "Worker", "worker")},
     },
     {
-        KUBEFLOW("jaxjob", "JAXJob"),
+        KUBEFLOW(JAX),
         .parts = {REPLICAS("jaxReplicaSpecs", "Worker", "worker")},
     },
     {
-        KUBEFLOW("mpijob", "MPIJob"),
+        KUBEFLOW(MPI),
         .parts = {REPLICAS("mpiReplicaSpecs", "Launcher", "launcher"),
                   REPLICAS("mpiReplicaSpecs", "Worker", "worker")},
         .prepare = mpi_prepare,
     },
     {
-        .name = "trainer.kubeflow.org/trainjob",
-        .group = "trainer.kubeflow.org",
-        .kind = "TrainJob",
+        IS(TRAIN),
         .flags = INTEGRATION_APART,
         .suspend = "spec.suspend",
         .adapt = train_adapt,
@@ -111,9 +108,7 @@ static const struct integration rows[] = {
         .prepare = train_prepare,
     },
     {
-        .name = "ray.io/raycluster",
-        .group = "ray.io",
-        .kind = "RayCluster",
+        IS(RAY_CLUSTER),
         .suspend = "spec.suspend",
         .parts = {RAY_PARTS("spec")},
         .adapt = ray_cluster_adapt,
@@ -122,9 +117,7 @@ static const struct integration rows[] = {
         .check = ray_cluster_check,
     },
     {
-        .name = "ray.io/rayjob",
-        .group = "ray.io",
-        .kind = "RayJob",
+        IS(RAY_JOB),
         .suspend = "spec.suspend",
         .parts = {RAY_PARTS("spec.rayClusterSpec")},
         .adapt = ray_job_adapt,
@@ -137,9 +130,7 @@ static const struct integration rows[] = {
         .check = ray_job_check,
     },
     {
-        .name = "ray.io/rayservice",
-        .group = "ray.io",
-        .kind = "RayService",
+        IS(RAY_SERVICE),
         .suspend = "spec.rayClusterConfig.suspend",
         .parts = {RAY_PARTS("spec.rayClusterConfig")},
         .adapt = ray_service_adapt,
@@ -147,9 +138,7 @@ static const struct integration rows[] = {
         .check = ray_service_check,
     },
     {
-        .name = "workload.codeflare.dev/appwrapper",
-        .group = "workload.codeflare.dev",
-        .kind = "AppWrapper",
+        IS(APP_WRAPPER),
         .suspend = "spec.suspend",
         .adapt = wrapper_adapt,
         .active = wrapper_active,
@@ -159,13 +148,11 @@ static const struct integration rows[] = {
         .restore = wrapper_restore,
     },
     /* What is queued pod by pod has no member that holds it back: control/hold/pod_group and the like queue it. */
-    {.name = "pod", .group = "", .kind = "Pod"},
-    {.name = "deployment", .group = "apps", .kind = "Deployment"},
-    {.name = "statefulset", .group = "apps", .kind = "StatefulSet"},
-    {.name = "leaderworkerset.x-k8s.io/leaderworkerset",
-     .group = "leaderworkerset.x-k8s.io",
-     .kind = "LeaderWorkerSet"},
-    {.name = "replicaset", .group = "apps", .kind = "ReplicaSet", .flags = INTEGRATION_HOP},
+    {IS(POD)},
+    {IS(DEPLOYMENT)},
+    {IS(STATEFUL_SET)},
+    {IS(LEADER_WORKER_SET)},
+    {.is = &replica_sets, .flags = INTEGRATION_HOP},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows, LEVELS = 10 };
@@ -177,7 +164,7 @@ const struct integration *integration_rows(size_t *ret_n) {
 
 const struct integration *integration_by_name(struct str framework) {
     for (size_t i = 0; i < ROWS; i++) {
-        if (str_is(framework, rows[i].name) && !(rows[i].flags & INTEGRATION_HOP)) {
+        if (str_is(framework, rows[i].is->name) && !(rows[i].flags & INTEGRATION_HOP)) {
             return &rows[i];
         }
     }
@@ -186,7 +173,7 @@ const struct integration *integration_by_name(struct str framework) {
 
 static const struct integration *row_of(struct str group, struct str kind) {
     for (size_t i = 0; i < ROWS; i++) {
-        if (str_is(kind, rows[i].kind) && str_is(group, rows[i].group)) {
+        if (str_is(kind, rows[i].is->kind) && str_is(group, rows[i].is->group)) {
             return &rows[i];
         }
     }
@@ -206,7 +193,7 @@ const struct integration *integration_of_owner(const struct owner_ref *o) {
 }
 
 const struct kind *integration_kind(const struct integration *i) {
-    return kind_by_name(str_of(i->group), str_of(i->kind));
+    return kind_by_name(str_of(i->is->group), str_of(i->is->kind));
 }
 
 bool integration_enabled(const struct integration *i, const struct queue_settings *s) {
@@ -217,7 +204,7 @@ bool integration_enabled(const struct integration *i, const struct queue_setting
         return true;
     }
     for (size_t k = 0; k < s->n_frameworks; k++) {
-        if (str_is(s->frameworks[k], i->name)) {
+        if (str_is(s->frameworks[k], i->is->name)) {
             return true;
         }
     }

@@ -14,6 +14,7 @@
 #ifndef BERTH_CONTROL_INTEGRATION_H
 #define BERTH_CONTROL_INTEGRATION_H
 
+#include "api/frameworks.h"
 #include "control/load/podset_info.h"
 #include "control/load/queue_settings.h"
 #include "mirror/mirror.h"
@@ -74,8 +75,7 @@ struct job_end {
 };
 
 struct integration {
-    const char *name; /* as the Configuration names it: "batch/job" */
-    const char *group, *kind;
+    const struct framework *is;
     unsigned flags;
     const char *suspend; /* true holds it back; NULL: it has nothing of the kind */
     struct integration_part parts[INTEGRATION_PARTS]; /* ends with at == NULL */

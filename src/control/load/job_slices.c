@@ -191,8 +191,8 @@ int job_slice_draft(const struct job_look *l, const struct job_slice *s, struct 
 
 struct str job_slice_name(const struct job_look *l) {
     struct str extra = arena_f(l->arena, "%lld", (long long)l->obj->generation);
-    return workload_name_extra(l->row->kind, l->row->group, l->obj->name, l->obj->uid, extra,
-                               l->arena);
+    return workload_name_extra(l->row->is->kind, l->row->is->group, l->obj->name, l->obj->uid,
+                               extra, l->arena);
 }
 
 int job_slice_write(const struct job_look *l, const struct job_slice *prior,

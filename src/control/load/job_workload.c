@@ -147,9 +147,9 @@ int job_workload_write(const struct job_look *l, const struct workload_priority 
     r = r ? r : labels(l, d.metadata);
     r = r ? r : job_workload_own(d.metadata, l->arena, l->obj);
     if (r == 0) {
-        d.metadata->name =
-            as ? as->name
-               : workload_name(l->row->kind, l->row->group, l->obj->name, l->obj->uid, l->arena);
+        d.metadata->name = as ? as->name
+                              : workload_name(l->row->is->kind, l->row->is->group, l->obj->name,
+                                              l->obj->uid, l->arena);
         d.metadata->namespace = l->obj->ns;
         r = as && as->pod_sets ? 0 : job_workload_pod_sets(l, &d.spec->pod_sets);
     }

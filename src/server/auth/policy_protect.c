@@ -1,6 +1,7 @@
 /* policy_protect: the controllers' own members of other people's objects. See policy_protect.h. */
 #include "server/auth/policy_protect.h"
 
+#include "api/frameworks.h"
 #include "api/inventory.h"
 #include "api/pod_fields.h"
 #include "server/auth/policy_priority.h"
@@ -37,17 +38,23 @@ static bool one_of(struct str s, const char *const *list) {
     return false;
 }
 
+/* Groups of jobs and sets: by their status they have ended. */
+static bool is_queued_group(struct str group) {
+    for (size_t i = 0; i < FRAMEWORKS; i++) {
+        if (frameworks[i].group[0] != '\0' && str_is(group, frameworks[i].group)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool policy_is_clusterwide(const struct api_request *q) {
     static const char *const verbs[] = {"create", "update", "patch", "*", NULL};
     static const char *const parts[] = {"status", "binding", "*", NULL};
     static const char *const plurals[] = {"pods", "workloads", NULL}; /* of whatever group */
-    static const char *const groups[] = {
-        "batch", "kueue.x-k8s.io", "berth.dev", "apps",
-        /* jobs of other projects: by their status they have ended */
-        "jobset.x-k8s.io", "kubeflow.org", "trainer.kubeflow.org", "ray.io",
-        "workload.codeflare.dev", "leaderworkerset.x-k8s.io", NULL};
+    static const char *const groups[] = {"kueue.x-k8s.io", "berth.dev", NULL};
     return one_of(q->verb_name, verbs) && one_of(q->subresource, parts) &&
-           (one_of(q->plural, plurals) || one_of(q->group, groups));
+           (one_of(q->plural, plurals) || one_of(q->group, groups) || is_queued_group(q->group));
 }
 
 static bool may(const struct judged *j, const char *verb, const char *group, const char *resource,

@@ -55,7 +55,7 @@ static bool is_queued_kind(const char *group, const char *kind, const struct que
     size_t n;
     const struct integration *v = integration_rows(&n);
     for (size_t i = 0; i < n; i++) {
-        if (strcmp(v[i].group, group) == 0 && strcmp(v[i].kind, kind) == 0) {
+        if (strcmp(v[i].is->group, group) == 0 && strcmp(v[i].is->kind, kind) == 0) {
             return (v[i].flags & INTEGRATION_HOP) || integration_enabled(&v[i], s);
         }
     }
