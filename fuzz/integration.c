@@ -35,7 +35,8 @@ static void look(const struct integration *row, const struct object *o) {
     struct err err;
     arena_init(&a, 16 << 20);
     struct job_look l = {.row = row, .obj = o, .settings = queue_settings_defaults(), .arena = &a};
-    if (row->suspend && !str_is(str_of(row->is->kind), "TrainJob") && job_look_init(&l, &err) == 0) {
+    if (row->suspend && !str_is(str_of(row->is->kind), "TrainJob") &&
+        job_look_init(&l, &err) == 0) {
         (void)job_look_suspended(&l);
         (void)job_look_active(&l);
         (void)job_look_finished(&l, &end);

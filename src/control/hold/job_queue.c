@@ -168,7 +168,7 @@ static bool find_workload(void *ctx, const struct object *o) {
     if (o->kind != p->c->workloads || lane_of_workload(p->c, o) != p->lane) {
         return true;
     }
-    *(p->wl_obj ? &p->extra : &p->wl_obj) = o;
+    *(p->h.wl_obj ? &p->extra : &p->h.wl_obj) = o;
     return true;
 }
 
@@ -178,7 +178,7 @@ static void find_prebuilt(struct pair *p) {
         mirror_get(p->c->base.env.mirror, p->c->workloads, p->obj->ns, p->prebuilt);
     const struct owner_ref *owner = o ? object_controller(o) : NULL;
     p->extra = NULL;
-    p->wl_obj = owner && !object_named_by(p->obj, o->ns, owner) ? NULL : o;
+    p->h.wl_obj = owner && !object_named_by(p->obj, o->ns, owner) ? NULL : o;
 }
 
 static void see_object(struct pair *p) {
@@ -190,33 +190,21 @@ static void see_object(struct pair *p) {
     }
 }
 
-static void see_conditions(struct pair *p) {
-    if (p->wl.status) {
-        const struct condition_list *l = &p->wl.status->conditions;
-        p->admitted = conditions_true(l, "Admitted");
-        p->evicted = conditions_true(l, "Evicted");
-        p->reserved = conditions_true(l, "QuotaReserved");
-        p->wl_finished = conditions_true(l, "Finished");
-    }
-}
-
 static int see_slices(struct pair *p) {
     int r = job_slices_look(&p->look, &p->slices, &p->err);
     const struct job_slice *s = &p->slices.holder;
     p->extra = NULL;
-    p->wl_obj = s->obj;
+    p->h.wl_obj = s->obj;
     if (r == 0 && s->obj) {
-        p->wl_tree = s->tree;
+        p->h.wl_tree = s->tree;
         p->was = json_path(s->tree, "spec.podSets");
-        p->wl = s->wl;
-        see_conditions(p);
+        p->h.wl = s->wl;
+        hold_sync(&p->h);
     }
     return r;
 }
 
 static int see(struct pair *p) {
-    struct arena *a = &p->c->base.arena;
-    yyjson_doc *d;
     int r = job_look_init(&p->look, &p->err);
     if (r == ERR_NOT_FOUND || r == ERR_INVALID) {
         p->unclear = r;
@@ -239,16 +227,11 @@ static int see(struct pair *p) {
         find_prebuilt(p);
     }
     see_object(p);
-    if (p->wl_obj == NULL) {
+    if (p->h.wl_obj == NULL) {
         return 0;
     }
-    r = object_tree(p->wl_obj, a, &d, &p->err);
-    p->wl_tree = r ? NULL : yyjson_doc_get_root(d);
-    p->was = json_path(p->wl_tree, "spec.podSets");
-    r = r ? r : codec_decode(&schema_workload, p->wl_tree, a, &p->wl, &p->err);
-    if (r == 0) {
-        see_conditions(p);
-    }
+    r = hold_see(&p->h, &p->err);
+    p->was = json_path(p->h.wl_tree, "spec.podSets");
     return r;
 }
 
@@ -289,6 +272,7 @@ static enum work look_at_object(struct lane *lane, struct str ns, struct str nam
     if (p.obj == NULL || !wanted(lane, p.obj)) {
         return WORK_OK;
     }
+    p.h = (struct hold_look){.c = &c->base, .settings = c->settings, .about = p.obj};
     p.look = (struct job_look){.row = lane->row,
                                .obj = p.obj,
                                .mirror = c->base.env.mirror,

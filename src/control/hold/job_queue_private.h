@@ -7,11 +7,10 @@
 #define BERTH_CONTROL_JOB_QUEUE_PRIVATE_H
 
 #include "base/limits.h"
+#include "control/hold/hold.h"
 #include "control/hold/job_queue.h"
-#include "control/kit/controller.h"
 #include "control/load/job_slices.h"
 #include "control/load/job_workload.h"
-#include "control/load/workload_status.h"
 
 enum {
     JOB_QUEUE_BODY_MAX = 2 * LIMIT_OBJECT_BYTES,
@@ -48,14 +47,12 @@ struct pair {
     struct err err;
     struct job_end end;
     struct str prebuilt;
-    const struct object *wl_obj; /* NULL: no Workload */
-    const struct object *extra;  /* a second Workload, which should not be */
-    yyjson_val *wl_tree, *was;   /* was: its pod sets */
-    struct workload wl;
+    struct hold_look h;         /* its Workload */
+    const struct object *extra; /* a second Workload, which should not be */
+    yyjson_val *was;            /* the pod sets of its Workload */
     bool suspended, finished, idle;
     size_t n_pods, n_owned; /* owned: anything but Workloads */
-    bool admitted, evicted, reserved, wl_finished;
-    bool elastic; /* wl_obj is slices.holder */
+    bool elastic;           /* its Workload is slices.holder */
     struct job_slices slices;
 };
 
@@ -65,13 +62,6 @@ struct lane *job_queue_lane(struct job_queue_controller *c, const struct kind *k
 enum work job_queue_step(struct pair *p);
 /* An object whose ancestor is queued: it is held back while that is not admitted. */
 enum work job_queue_child(struct pair *p, const struct object *ancestor);
-/* ---- writes (job_queue_steps.c) ---- */
-
-/* One patch as a whole round; `code` is that of the body, which is released. */
-enum work job_queue_patch(struct pair *p, const struct object *o, const char *sub, int code,
-                          struct buf *b);
-enum work job_queue_drop_finalizer(struct pair *p, const struct object *wl);
-enum work job_queue_remove(struct pair *p, const struct object *o);
 /* A Workload that is to replace `prior`; NULL: the first. */
 enum work job_queue_create(struct pair *p, const struct job_slice *prior);
 

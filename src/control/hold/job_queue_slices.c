@@ -24,24 +24,16 @@
 enum { UNGATE_MAX = 256 }; /* pods in one round */
 
 static enum work out_of_sync(struct pair *p, const struct object *o, const struct workload *wl) {
-    struct workload_change ch;
-    struct buf b;
-    if (o->deleting_ns) {
-        return job_queue_drop_finalizer(p, o);
-    }
-    workload_change_init(&ch, o, wl, &p->c->base.arena, clock_wall(p->c->base.env.clock));
-    ch.settings = p->c->settings;
-    workload_change_set(&ch, "Finished", true, "OutOfSync",
-                        STR("The workload slice is out of sync with its parent job"));
-    buf_init(&b, JOB_QUEUE_BODY_MAX);
-    int code = workload_change_write(&ch, &b);
-    return job_queue_patch(p, o, "status", code, &b);
+    struct hold_look h = {.c = &p->c->base, .settings = p->c->settings, .wl_obj = o, .wl = *wl};
+    return o->deleting_ns ? hold_drop_finalizer(&h, o)
+                          : hold_end(&h, "OutOfSync",
+                                     STR("The workload slice is out of sync with its parent job"));
 }
 
 /* The next one has nothing to wait for. */
 static bool is_idle(const struct pair *p) {
     const struct job_slice *next = &p->slices.next;
-    return next->obj->deleting_ns || p->evicted || p->suspended || p->obj->deleting_ns ||
+    return next->obj->deleting_ns || p->h.evicted || p->suspended || p->obj->deleting_ns ||
            p->finished ||
            (!p->unclear && (!job_slice_alike(&p->look, next) ||
                             job_slice_size(&p->look, &p->slices.holder) != SLICE_MORE));
@@ -50,9 +42,9 @@ static bool is_idle(const struct pair *p) {
 bool job_queue_slices(struct pair *p, enum work *ret) {
     const struct job_slices *s = &p->slices;
     if (s->ended && s->ended != s->holder.obj) {
-        *ret = job_queue_drop_finalizer(p, s->ended);
+        *ret = hold_drop_finalizer(&p->h, s->ended);
     } else if (s->oldest && s->oldest != s->holder.obj) {
-        *ret = job_queue_remove(p, s->oldest);
+        *ret = controller_remove(&p->c->base, s->oldest);
     } else if (s->odd) {
         *ret = out_of_sync(p, s->odd, &s->odd_wl);
     } else if (s->next.obj && is_idle(p)) {
@@ -81,7 +73,7 @@ static enum work set_counts(struct pair *p, const struct job_slice *s) {
     recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
                    "Updated the size of Workload %.*s/%.*s", STR_ARG(s->obj->ns),
                    STR_ARG(s->obj->name));
-    return job_queue_patch(p, s->obj, "", code, &b);
+    return controller_patch(&p->c->base, s->obj, "", code, &b);
 }
 
 static enum work grow(struct pair *p) {
@@ -89,7 +81,7 @@ static enum work grow(struct pair *p) {
     if (next->obj) {
         return job_slice_size(&p->look, next) == SLICE_SAME ? WORK_OK : set_counts(p, next);
     }
-    return p->evicted ? WORK_OK : job_queue_create(p, &p->slices.holder);
+    return p->h.evicted ? WORK_OK : job_queue_create(p, &p->slices.holder);
 }
 
 bool job_queue_resize(struct pair *p, enum work *ret) {
@@ -102,10 +94,11 @@ bool job_queue_resize(struct pair *p, enum work *ret) {
     if (size == SLICE_SAME) {
         return true;
     }
-    if (p->reserved && p->suspended) {
-        return p->evicted || p->admitted; /* evicted: once it holds nothing. Else it is made anew */
+    if (p->h.reserved && p->suspended) {
+        return p->h.evicted ||
+               p->h.admitted; /* evicted: once it holds nothing. Else it is made anew */
     }
-    *ret = p->reserved && size == SLICE_MORE ? grow(p) : set_counts(p, holder);
+    *ret = p->h.reserved && size == SLICE_MORE ? grow(p) : set_counts(p, holder);
     return true;
 }
 
@@ -193,15 +186,15 @@ static enum work open_gates(struct pair *p, const struct object *const *v, size_
 /* By what it holds now: a smaller size counts at once. */
 static int64_t granted(const struct pair *p) {
     int64_t n = 0;
-    for (size_t i = 0; i < p->wl.spec->pod_sets.n; i++) {
-        n += p->wl.spec->pod_sets.v[i].count;
+    for (size_t i = 0; i < p->h.wl.spec->pod_sets.n; i++) {
+        n += p->h.wl.spec->pod_sets.v[i].count;
     }
     return n;
 }
 
 enum work job_queue_ungate(struct pair *p) {
     struct gates g = {.p = p};
-    if (!p->elastic || !p->admitted || p->n_pods == 0) {
+    if (!p->elastic || !p->h.admitted || p->n_pods == 0) {
         return WORK_OK;
     }
     g.v = arena_alloc(&p->c->base.arena, p->n_pods * sizeof *g.v);

@@ -138,24 +138,9 @@ static bool find_workload(void *ctx, const struct object *o) {
     struct unit *u = ctx;
     if (o->kind == u->c->workloads && pod_owner(o) &&
         object_named_by(u->first->obj, o->ns, pod_owner(o))) {
-        *(u->wl_obj ? &u->extra : &u->wl_obj) = o;
+        *(u->h.wl_obj ? &u->extra : &u->h.wl_obj) = o;
     }
     return true;
-}
-
-static int see_workload(struct unit *u, struct err *err) {
-    yyjson_doc *d;
-    int r = object_tree(u->wl_obj, &u->c->base.arena, &d, err);
-    u->wl_tree = r ? NULL : yyjson_doc_get_root(d);
-    r = r ? r : codec_decode(&schema_workload, u->wl_tree, &u->c->base.arena, &u->wl, err);
-    if (r == 0 && u->wl.status) {
-        const struct condition_list *l = &u->wl.status->conditions;
-        u->admitted = conditions_true(l, "Admitted");
-        u->evicted = conditions_true(l, "Evicted");
-        u->reserved = conditions_true(l, "QuotaReserved");
-        u->wl_finished = conditions_true(l, "Finished");
-    }
-    return r;
 }
 
 static int see(struct unit *u, struct err *err) {
@@ -170,16 +155,17 @@ static int see(struct unit *u, struct err *err) {
         r = object_tree(u->first->obj, &u->c->base.arena, &d, err);
         u->first_tree = r ? NULL : yyjson_doc_get_root(d);
     }
+    u->h.about = u->first ? u->first->obj : NULL;
     struct str name = u->group ? u->name : u->first ? u->first->prebuilt : (struct str){0};
     if (!str_empty(name)) {
-        u->wl_obj = mirror_get(u->c->base.env.mirror, u->c->workloads, u->ns, name);
+        u->h.wl_obj = mirror_get(u->c->base.env.mirror, u->c->workloads, u->ns, name);
     } else if (u->first) {
         mirror_owned(u->c->base.env.mirror, u->first->obj, find_workload, u);
     }
-    r = r == 0 && u->wl_obj ? see_workload(u, err) : r;
-    if (r == 0 && u->wl_obj) {
-        bool marked = str_is(group_annotation(u->wl_tree, POD_IS_GROUP), "true");
-        const struct owner_ref *o = object_controller(u->wl_obj);
+    r = r == 0 && u->h.wl_obj ? hold_see(&u->h, err) : r;
+    if (r == 0 && u->h.wl_obj) {
+        bool marked = str_is(group_annotation(u->h.wl_tree, POD_IS_GROUP), "true");
+        const struct owner_ref *o = object_controller(u->h.wl_obj);
         u->foreign =
             u->group ? !marked : o && u->first && !object_named_by(u->first->obj, u->ns, o);
     }
@@ -220,18 +206,19 @@ static enum work look_at_group(struct pod_group_controller *c, struct unit *u) {
 /* A Workload whose pod is gone. */
 static enum work look_at_loose(struct pod_group_controller *c, struct unit *u) {
     struct err err = {0};
-    u->wl_obj = mirror_get(c->base.env.mirror, c->workloads, u->ns, u->name);
-    const struct owner_ref *o = u->wl_obj ? pod_owner(u->wl_obj) : NULL;
+    u->h.wl_obj = mirror_get(c->base.env.mirror, c->workloads, u->ns, u->name);
+    const struct owner_ref *o = u->h.wl_obj ? pod_owner(u->h.wl_obj) : NULL;
     if (o == NULL || mirror_owner(c->base.env.mirror, u->ns, o)) {
         return WORK_OK;
     }
     u->now = clock_wall(c->base.env.clock);
-    return see_workload(u, &err) == 0 ? pod_unit_step(u) : WORK_RETRY;
+    return hold_see(&u->h, &err) == 0 ? pod_unit_step(u) : WORK_RETRY;
 }
 
 static enum work step(void *self, struct work_key key) {
     struct pod_group_controller *c = self;
-    struct unit u = {.c = c, .ns = key.ns, .name = key.name};
+    struct unit u = {
+        .c = c, .ns = key.ns, .name = key.name, .h = {.c = &c->base, .settings = c->settings}};
     switch (key.what) {
     case POD_ALONE:
         return look_alone(c, &u);

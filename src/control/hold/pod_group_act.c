@@ -17,72 +17,14 @@ static bool add_patch(struct round *r, const struct object *o, const char *sub, 
     return code == 0;
 }
 
-enum work pod_unit_send(struct unit *u, const struct object *o, const char *sub, int code,
-                        struct buf *b) {
-    struct round *r = code == 0 ? controller_begin(&u->c->base) : NULL;
-    if (r == NULL) {
-        buf_release(b);
-        return code == ERR_NOT_FOUND ? WORK_OK : WORK_RETRY;
-    }
-    (void)add_patch(r, o, sub, code, b);
-    return round_end(r);
-}
-
-void pod_unit_change_init(struct unit *u, struct workload_change *ch) {
-    workload_change_init(ch, u->wl_obj, &u->wl, &u->c->base.arena, u->now);
-    ch->settings = u->c->settings;
-}
-
-enum work pod_unit_change(struct unit *u, struct workload_change *ch) {
-    struct buf b;
-    buf_init(&b, POD_BODY_MAX);
-    int code = workload_change_write(ch, &b);
-    return pod_unit_send(u, u->wl_obj, "status", code, &b);
-}
-
-/* ---- of the Workload ---- */
-
-enum work pod_unit_drop_finalizer(struct unit *u) {
-    struct buf b;
-    buf_init(&b, POD_BODY_MAX);
-    int code = u->wl_obj->n_finalizers
-                   ? edit_drop_finalizer(u->wl_obj, KUEUE_FINALIZER, &u->c->base.arena, &b)
-                   : ERR_NOT_FOUND;
-    return pod_unit_send(u, u->wl_obj, "", code, &b);
-}
-
-enum work pod_unit_finish(struct unit *u, const char *reason, struct str message) {
-    struct workload_change ch;
-    pod_unit_change_init(u, &ch);
-    workload_change_set(&ch, "Finished", true, reason, message);
-    if (u->first) {
-        recorder_event(u->c->base.recorder, u->first->obj, EVENT_NORMAL, "FinishedWorkload",
-                       "Workload '%.*s/%.*s' is declared finished", STR_ARG(u->wl_obj->ns),
-                       STR_ARG(u->wl_obj->name));
-    }
-    return pod_unit_change(u, &ch);
-}
-
 /* Its finalizer goes first, then it does. */
 enum work pod_unit_remove_workload(struct unit *u, const struct object *wl) {
-    struct buf b;
-    buf_init(&b, POD_BODY_MAX);
-    int code = wl->n_finalizers ? edit_drop_finalizer(wl, KUEUE_FINALIZER, &u->c->base.arena, &b)
-                                : ERR_NOT_FOUND;
-    if (code == 0) {
-        return pod_unit_send(u, wl, "", code, &b);
+    enum work w = hold_drop_finalizer(&u->h, wl);
+    if (w != WORK_OK || wl->deleting_ns) {
+        return w;
     }
-    buf_release(&b);
-    struct round *r = wl->deleting_ns ? NULL : controller_begin(&u->c->base);
-    if (r == NULL) {
-        return wl->deleting_ns ? WORK_OK : WORK_RETRY;
-    }
-    struct delete_options o = {
-        .uid = wl->uid, .grace_seconds = -1, .propagation = STR("Background")};
-    round_remove(r, wl->kind, wl->ns, wl->name, &o);
-    recorder_event(u->c->base.recorder, u->first->obj, EVENT_NORMAL, "DeletedWorkload",
-                   "Deleted not matching Workload: %.*s/%.*s", STR_ARG(wl->ns), STR_ARG(wl->name));
-    return round_end(r);
+    hold_tell_removed(&u->h, wl);
+    return controller_remove(&u->c->base, wl);
 }
 
 /* ---- of the pods ---- */
@@ -165,8 +107,8 @@ static const struct podset_info *info_of(const struct unit *u, const struct pods
                                          size_t n, const struct gated_pod *p, size_t *ret_set) {
     for (size_t i = 0; i < n; i++) {
         if (!u->group || str_eq(v[i].name, p->role)) {
-            for (size_t k = 0; k < u->wl.spec->pod_sets.n; k++) {
-                *ret_set = str_eq(u->wl.spec->pod_sets.v[k].name, v[i].name) ? k : *ret_set;
+            for (size_t k = 0; k < u->h.wl.spec->pod_sets.n; k++) {
+                *ret_set = str_eq(u->h.wl.spec->pod_sets.v[k].name, v[i].name) ? k : *ret_set;
             }
             return &v[i];
         }
@@ -175,12 +117,12 @@ static const struct podset_info *info_of(const struct unit *u, const struct pods
 }
 
 static int infos(struct unit *u, struct podset_info **ret, struct err *err) {
-    struct podset_ask q = {.wl_obj = u->wl_obj,
-                           .wl = &u->wl,
+    struct podset_ask q = {.wl_obj = u->h.wl_obj,
+                           .wl = &u->h.wl,
                            .mirror = u->c->base.env.mirror,
                            .settings = u->c->settings,
                            .arena = &u->c->base.arena};
-    return podset_infos_admitted(&q, u->wl.spec->pod_sets.n, ret, err);
+    return podset_infos_admitted(&q, u->h.wl.spec->pod_sets.n, ret, err);
 }
 
 /* 1: sent; 0: nothing to do; or an error code, of which ERR_CONFLICT is for ever. */
@@ -194,7 +136,7 @@ static int open_one(struct unit *u, struct round *r, const struct gated_pod *p,
         return 0; /* of a role that the Workload does not have */
     }
     int over =
-        pod_gate_exceeds(p->obj, u->wl.spec->pod_sets.v[set].template, &u->c->base.arena, &more);
+        pod_gate_exceeds(p->obj, u->h.wl.spec->pod_sets.v[set].template, &u->c->base.arena, &more);
     if (over < 0) {
         round_fail(r, over);
         return 0;
@@ -215,7 +157,7 @@ static int open_one(struct unit *u, struct round *r, const struct gated_pod *p,
     }
     recorder_event(u->c->base.recorder, p->obj, EVENT_NORMAL, "Started",
                    "Admitted by clusterQueue %.*s",
-                   STR_ARG(u->wl.status->admission->cluster_queue));
+                   STR_ARG(u->h.wl.status->admission->cluster_queue));
     return 1;
 }
 
@@ -231,7 +173,7 @@ enum work pod_unit_start(struct unit *u) {
     for (size_t i = 0; i < u->pods.n; i++) {
         waiting += waits(u->pods.v[i]);
     }
-    if (waiting == 0 || u->wl.status->admission == NULL || u->wl.spec == NULL) {
+    if (waiting == 0 || u->h.wl.status->admission == NULL || u->h.wl.spec == NULL) {
         return WORK_OK;
     }
     int code = infos(u, &v, &err);
@@ -240,8 +182,9 @@ enum work pod_unit_start(struct unit *u) {
         return WORK_RETRY;
     }
     for (size_t i = 0; code == 0 && i < u->pods.n && sent < POD_BURST; i++) {
-        int x =
-            waits(u->pods.v[i]) ? open_one(u, r, u->pods.v[i], v, u->wl.spec->pod_sets.n, &err) : 0;
+        int x = waits(u->pods.v[i])
+                    ? open_one(u, r, u->pods.v[i], v, u->h.wl.spec->pod_sets.n, &err)
+                    : 0;
         code = x < 0 ? x : 0;
         sent += x > 0;
     }
@@ -249,7 +192,7 @@ enum work pod_unit_start(struct unit *u) {
         if (r) {
             (void)round_end(r);
         }
-        return pod_unit_finish(u, "FailedToStart", str_of(err.text));
+        return hold_finish(&u->h, "FailedToStart", str_of(err.text));
     }
     if (r == NULL) {
         return WORK_RETRY; /* a flavor that is not in the mirror yet, or memory */
@@ -323,45 +266,13 @@ static int make_owners(struct unit *u, struct group_workload *w) {
     return v ? 0 : ERR_NOMEM;
 }
 
-static bool make_priority(struct unit *u, const struct group_workload *w,
-                          struct workload_priority *prio) {
-    struct str missing, label = object_label(u->first->obj, STR(KUEUE_PRIORITY_LABEL)), class = {0};
+/* Of the first set whose pods name a class. */
+static struct str class_of(const struct group_workload *w) {
+    struct str class = {0};
     for (size_t i = 0; i < w->n_sets && str_empty(class); i++) {
         class = json_str(json_get(w->sets[i].spec, STR("priorityClassName")));
     }
-    int r = workload_priority_resolve(u->c->base.env.mirror, label, class, prio, &missing);
-    if (r != ERR_NOT_FOUND) {
-        return r == 0;
-    }
-    if (!str_empty(label)) {
-        recorder_event(u->c->base.recorder, u->first->obj, EVENT_WARNING,
-                       "WorkloadPriorityClassNotFound", "WorkloadPriorityClass \"%.*s\" not found",
-                       STR_ARG(missing));
-    } else {
-        refuse(u, arena_f(&u->c->base.arena, "PriorityClass \"%.*s\" not found", STR_ARG(missing)));
-    }
-    return false;
-}
-
-static enum work make(struct unit *u, const struct group_workload *w) {
-    struct buf b;
-    buf_init(&b, 2 * POD_BODY_MAX);
-    if (u->wl_obj) {
-        recorder_event(u->c->base.recorder, u->first->obj, EVENT_NORMAL, "UpdatedWorkload",
-                       "Updated not matching Workload for suspended job: %.*s/%.*s",
-                       STR_ARG(u->wl_obj->ns), STR_ARG(u->wl_obj->name));
-        int code = group_workload_update(u->wl_obj, u->wl_tree, w, &u->c->base.arena, &b);
-        return pod_unit_send(u, u->wl_obj, "", code, &b);
-    }
-    struct round *r =
-        group_workload_write(w, &u->c->base.arena, &b) == 0 ? controller_begin(&u->c->base) : NULL;
-    if (r) {
-        round_create(r, u->c->workloads, u->ns, buf_view(&b));
-        recorder_event(u->c->base.recorder, u->first->obj, EVENT_NORMAL, "CreatedWorkload",
-                       "Created Workload: %.*s/%.*s", STR_ARG(u->ns), STR_ARG(w->name));
-    }
-    buf_release(&b);
-    return r ? round_end(r) : WORK_RETRY;
+    return class;
 }
 
 enum work pod_unit_compose(struct unit *u) {
@@ -382,12 +293,18 @@ enum work pod_unit_compose(struct unit *u) {
         refuse(u, STR("constructing workload: pods have different label values"));
         return WORK_OK;
     }
-    if (!make_priority(u, &w, &prio)) {
+    if (hold_priority(&u->h, class_of(&w), &prio) != 0) {
         return WORK_RETRY;
     }
     w.name = u->group ? u->name : workload_name("Pod", "", o->name, o->uid, a);
     w.job_uid = u->group ? (struct str){0} : o->uid;
     w.labels = labels;
     w.priority = &prio;
-    return arena_ok(a) ? WORK_RETRY : make(u, &w);
+    if (arena_ok(a) != 0) {
+        return WORK_RETRY;
+    }
+    if (u->h.wl_obj != NULL) {
+        hold_tell_updated(&u->h);
+    }
+    return hold_make(&u->h, &w);
 }

@@ -5,13 +5,11 @@
 #ifndef BERTH_CONTROL_POD_GROUP_PRIVATE_H
 #define BERTH_CONTROL_POD_GROUP_PRIVATE_H
 
+#include "control/hold/hold.h"
 #include "control/hold/pod_group.h"
 #include "control/hold/pod_group_match.h"
-#include "control/hold/pod_group_write.h"
-#include "control/kit/controller.h"
 #include "control/load/integration.h"
 #include "control/load/pod_index.h"
-#include "control/load/workload_status.h"
 
 #define POD_AGAIN_NS (5 * NS_PER_SEC) /* something that pods name is not there (yet) */
 
@@ -45,12 +43,9 @@ struct unit {
     const struct gated_pod
         *first; /* whose word counts: the oldest that did not fail, else the oldest */
     yyjson_val *first_tree;
-    const struct object *wl_obj; /* NULL: no Workload */
-    const struct object *extra;  /* a second Workload, which should not be */
-    yyjson_val *wl_tree;
-    struct workload wl;
-    bool admitted, evicted, reserved, wl_finished;
-    bool foreign; /* the Workload of that name is not one of pods */
+    struct hold_look h;         /* their Workload */
+    const struct object *extra; /* a second Workload, which should not be */
+    bool foreign;               /* the Workload of that name is not one of pods */
     int64_t now;
 };
 
@@ -58,17 +53,10 @@ struct unit {
 enum work pod_unit_step(struct unit *u);
 
 /* pod_group_act.c: what steps consist of. */
-/* One patch as a whole round; `code` is that of the body, which is released. ERR_NOT_FOUND: nothing to do. */
-enum work pod_unit_send(struct unit *u, const struct object *o, const char *sub, int code,
-                        struct buf *b);
-enum work pod_unit_change(struct unit *u, struct workload_change *ch);
-void pod_unit_change_init(struct unit *u, struct workload_change *ch);
 /* WORK_OK: there was nothing to do; else what was begun. */
 enum work pod_unit_stop(struct unit *u, bool all, const char *reason, struct str message);
 enum work pod_unit_start(struct unit *u);
 enum work pod_unit_let_go(struct unit *u, const struct pod_list *l, bool remove);
-enum work pod_unit_finish(struct unit *u, const char *reason, struct str message);
-enum work pod_unit_drop_finalizer(struct unit *u); /* of the Workload */
 enum work pod_unit_remove_workload(struct unit *u, const struct object *wl);
 /* Makes the Workload, or makes the one there as it would be made. */
 enum work pod_unit_compose(struct unit *u);

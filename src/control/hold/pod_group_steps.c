@@ -56,14 +56,14 @@ static bool done(struct unit *u, const char **reason, struct str *message) {
 /* Nothing holds the pods, then nothing holds the Workload. */
 static enum work close(struct unit *u) {
     enum work w = pod_unit_let_go(u, &u->pods, false);
-    return w == WORK_OK && u->wl_obj ? pod_unit_drop_finalizer(u) : w;
+    return w == WORK_OK && u->h.wl_obj ? hold_drop_finalizer(&u->h, u->h.wl_obj) : w;
 }
 
 /* Somebody else than a pod owns it, and is there. */
 static bool has_keeper(const struct unit *u) {
-    for (size_t i = 0; i < u->wl_obj->n_owners; i++) {
-        if (!str_is(u->wl_obj->owners[i].kind, "Pod") &&
-            mirror_owner(u->c->base.env.mirror, u->ns, &u->wl_obj->owners[i])) {
+    for (size_t i = 0; i < u->h.wl_obj->n_owners; i++) {
+        if (!str_is(u->h.wl_obj->owners[i].kind, "Pod") &&
+            mirror_owner(u->c->base.env.mirror, u->ns, &u->h.wl_obj->owners[i])) {
             return true;
         }
     }
@@ -72,18 +72,18 @@ static bool has_keeper(const struct unit *u) {
 
 /* No pod is left. */
 static enum work alone(struct unit *u) {
-    if (u->wl_obj == NULL || u->foreign) {
+    if (u->h.wl_obj == NULL || u->foreign) {
         return WORK_OK;
     }
-    if (u->wl_obj->deleting_ns) {
-        return pod_unit_drop_finalizer(u);
+    if (u->h.wl_obj->deleting_ns) {
+        return hold_drop_finalizer(&u->h, u->h.wl_obj);
     }
-    if (u->wl_obj->n_owners == 0 || has_keeper(u)) {
+    if (u->h.wl_obj->n_owners == 0 || has_keeper(u)) {
         return WORK_OK; /* it was made beforehand */
     }
-    return u->wl_finished
-               ? pod_unit_drop_finalizer(u)
-               : pod_unit_finish(u, "OwnerNotFound", STR("The workload's owner no longer exists"));
+    return u->h.wl_finished
+               ? hold_drop_finalizer(&u->h, u->h.wl_obj)
+               : hold_finish(&u->h, "OwnerNotFound", STR("The workload's owner no longer exists"));
 }
 
 /* A pod of its own is being deleted. It counts until it has stopped. */
@@ -93,13 +93,13 @@ static enum work leave(struct unit *u) {
     if (active(u)) {
         return WORK_OK;
     }
-    u->wl_obj = u->foreign ? NULL : u->wl_obj;
-    if (u->wl_obj && !u->wl_finished && !u->wl_obj->deleting_ns) {
+    u->h.wl_obj = u->foreign ? NULL : u->h.wl_obj;
+    if (u->h.wl_obj && !u->h.wl_finished && !u->h.wl_obj->deleting_ns) {
         if (!done(u, &reason, &message)) {
             reason = "OwnerNotFound";
             message = STR("The workload's owner no longer exists");
         }
-        return pod_unit_finish(u, reason, message);
+        return hold_finish(&u->h, reason, message);
     }
     return close(u);
 }
@@ -151,7 +151,7 @@ static enum work without(struct unit *u) {
 /* ---- is it the Workload of these pods? ---- */
 
 static bool same_limit(const struct unit *u) {
-    const struct opt_i32 *limit = &u->wl.spec->maximum_execution_time_seconds;
+    const struct opt_i32 *limit = &u->h.wl.spec->maximum_execution_time_seconds;
     return (limit->set ? limit->v : 0) ==
            workload_time_limit(object_label(u->first->obj, STR(KUEUE_MAX_TIME_LABEL)));
 }
@@ -161,7 +161,7 @@ static enum work mismatch(struct unit *u) {
     for (size_t i = 0; i < u->pods.n; i++) {
         over = over && gated_pod_suspended(u->pods.v[i]);
     }
-    if (over && !u->reserved && str_empty(u->first->prebuilt)) {
+    if (over && !u->h.reserved && str_empty(u->first->prebuilt)) {
         struct str fault =
             u->group ? pod_group_fault(&u->pods, u->first, &u->c->base.arena) : STR("");
         if (str_empty(fault)) {
@@ -178,36 +178,34 @@ static enum work mismatch(struct unit *u) {
         return w;
     }
     return str_empty(u->first->prebuilt)
-               ? pod_unit_remove_workload(u, u->wl_obj)
-               : pod_unit_finish(u, "OutOfSync",
-                                 STR("The prebuilt workload is out of sync with its user job"));
+               ? pod_unit_remove_workload(u, u->h.wl_obj)
+               : hold_finish(&u->h, "OutOfSync",
+                             STR("The prebuilt workload is out of sync with its user job"));
 }
 
 static enum work own(struct unit *u, const struct pod_list *l) {
     struct buf b;
     size_t added = 0;
     buf_init(&b, 2 * POD_BODY_MAX);
-    int code = group_owners_add(u->wl_obj, u->wl_tree, u->c->base.env.mirror, l->v, l->n, !u->group,
-                                &added, &u->c->base.arena, &b);
+    int code = group_owners_add(u->h.wl_obj, u->h.wl_tree, u->c->base.env.mirror, l->v, l->n,
+                                !u->group, &added, &u->c->base.arena, &b);
     if (code == 0) {
-        recorder_event(u->c->base.recorder, u->wl_obj, EVENT_NORMAL, "OwnerReferencesAdded",
+        recorder_event(u->c->base.recorder, u->h.wl_obj, EVENT_NORMAL, "OwnerReferencesAdded",
                        "Added %zu owner reference(s)", added);
     }
-    return pod_unit_send(u, u->wl_obj, "", code, &b);
+    return controller_patch(&u->c->base, u->h.wl_obj, "", code, &b);
 }
 
 /* Condition WaitingForReplacementPods. */
 static enum work say_absent(struct unit *u, int32_t absent) {
-    static const struct condition_list none;
-    const struct condition_list *l = u->wl.status ? &u->wl.status->conditions : &none;
-    const struct condition *c = conditions_find(l, "WaitingForReplacementPods");
-    const struct condition *e = u->evicted ? conditions_find(l, "Evicted") : NULL;
+    const struct condition *c = hold_condition(&u->h, "WaitingForReplacementPods");
+    const struct condition *e = u->h.evicted ? hold_condition(&u->h, "Evicted") : NULL;
     bool was = c && str_is(c->status, "True");
     struct workload_change ch;
     if (!u->group || (absent == 0 && !was) || (was && absent > 0 && e == NULL)) {
         return WORK_OK;
     }
-    pod_unit_change_init(u, &ch);
+    hold_change_init(&u->h, &ch);
     if (absent == 0) {
         workload_change_set(&ch, "WaitingForReplacementPods", false, "PodsReady",
                             STR("No pods need replacement"));
@@ -216,24 +214,24 @@ static enum work say_absent(struct unit *u, int32_t absent) {
         workload_change_set(&ch, "WaitingForReplacementPods", true, reason.p ? reason.p : "",
                             e ? e->message : STR("Some Failed pods need replacement"));
     }
-    return pod_unit_change(u, &ch);
+    return hold_change(&u->h, &ch);
 }
 
 static enum work match(struct unit *u) {
     struct group_match m = {.kept = u->pods};
     struct str more;
-    if (u->wl.spec == NULL || !same_limit(u)) {
+    if (u->h.wl.spec == NULL || !same_limit(u)) {
         return mismatch(u);
     }
     if (!u->group) {
-        const struct pod_set *ps = u->wl.spec->pod_sets.n == 1 ? u->wl.spec->pod_sets.v : NULL;
+        const struct pod_set *ps = u->h.wl.spec->pod_sets.n == 1 ? u->h.wl.spec->pod_sets.v : NULL;
         int over = ps ? pod_gate_exceeds(u->first->obj, ps->template, &u->c->base.arena, &more) : 1;
         if (over != 0) {
             return over < 0 ? WORK_RETRY : mismatch(u);
         }
         return own(u, &u->pods);
     }
-    if (pod_group_match(&u->pods, &u->wl, u->first->fast, &u->c->base.arena, &m) != 0) {
+    if (pod_group_match(&u->pods, &u->h.wl, u->first->fast, &u->c->base.arena, &m) != 0) {
         return WORK_RETRY;
     }
     if (m.kept.n == 0) {
@@ -257,10 +255,7 @@ static enum work match(struct unit *u) {
 static enum work follow(struct unit *u) {
     struct str queue = object_label(u->first->obj, STR(KUEUE_QUEUE_LABEL)), missing;
     struct str label = object_label(u->first->obj, STR(KUEUE_PRIORITY_LABEL));
-    const struct priority_class_ref *ref = u->wl.spec->priority_class_ref;
-    bool of_kueue = ref && str_is(ref->group, "kueue.x-k8s.io"), gates = false;
-    bool other =
-        !str_empty(label) && !(of_kueue && str_eq(ref->name, label)) && (!u->reserved || of_kueue);
+    bool gates = false, other = hold_wants_class(&u->h);
     struct workload_priority prio;
     struct buf b;
     if (serving(u)) {
@@ -277,20 +272,20 @@ static enum work follow(struct unit *u) {
     }
     other = other && r == 0;
     buf_init(&b, POD_BODY_MAX);
-    int code =
-        group_workload_follow(u->wl_obj, u->wl_tree, u->first_tree, u->reserved ? NULL : &queue,
-                              other ? &prio : NULL, &gates, &u->c->base.arena, &b);
+    int code = group_workload_follow(u->h.wl_obj, u->h.wl_tree, u->first_tree,
+                                     u->h.reserved ? NULL : &queue, other ? &prio : NULL, &gates,
+                                     &u->c->base.arena, &b);
     if (code == 0 && other) {
         recorder_event(u->c->base.recorder, u->first->obj, EVENT_NORMAL, "UpdatedWorkload",
-                       "Updated workload priority class: %.*s/%.*s", STR_ARG(u->wl_obj->ns),
-                       STR_ARG(u->wl_obj->name));
+                       "Updated workload priority class: %.*s/%.*s", STR_ARG(u->h.wl_obj->ns),
+                       STR_ARG(u->h.wl_obj->name));
     }
     if (code == 0 && gates) {
         struct str now = group_annotation(u->first_tree, KUEUE_GATED_ANNOTATION);
         recorder_event(u->c->base.recorder, u->first->obj, EVENT_NORMAL, "UpdatedWorkload",
                        "Updated workload AdmissionGatedBy to \"%.*s\"", STR_ARG(now));
     }
-    return pod_unit_send(u, u->wl_obj, "", code, &b);
+    return controller_patch(&u->c->base, u->h.wl_obj, "", code, &b);
 }
 
 static int32_t reclaimed(const struct unit *u, const struct pod_set *ps) {
@@ -301,101 +296,72 @@ static int32_t reclaimed(const struct unit *u, const struct pod_set *ps) {
     return n < ps->count ? n : ps->count;
 }
 
-static int32_t reclaimable_now(const struct unit *u, struct str set) {
-    for (size_t i = 0; u->wl.status && i < u->wl.status->reclaimable_pods.n; i++) {
-        if (str_eq(u->wl.status->reclaimable_pods.v[i].name, set)) {
-            return u->wl.status->reclaimable_pods.v[i].count;
-        }
-    }
-    return 0;
-}
-
 /* Pods that have succeeded give back what they had; it may only grow while quota is held. */
 static enum work reclaim(struct unit *u) {
-    struct workload_change ch;
     size_t n = 0;
     if (!u->group || serving(u) || !u->c->settings->gates.reclaimable_pods) {
         return WORK_OK;
     }
     struct reclaimable_pod *v =
-        ARENA_ARRAY(&u->c->base.arena, struct reclaimable_pod, u->wl.spec->pod_sets.n + 1);
-    for (size_t i = 0; v && i < u->wl.spec->pod_sets.n; i++) {
-        const struct pod_set *ps = &u->wl.spec->pod_sets.v[i];
-        int32_t had = reclaimable_now(u, ps->name), now = reclaimed(u, ps);
-        now = u->reserved && now < had ? had : now;
+        ARENA_ARRAY(&u->c->base.arena, struct reclaimable_pod, u->h.wl.spec->pod_sets.n + 1);
+    for (size_t i = 0; v && i < u->h.wl.spec->pod_sets.n; i++) {
+        const struct pod_set *ps = &u->h.wl.spec->pod_sets.v[i];
+        int32_t had = hold_reclaimed(&u->h, ps->name), now = reclaimed(u, ps);
+        now = u->h.reserved && now < had ? had : now;
         if (now > 0) {
             v[n++] = (struct reclaimable_pod){ps->name, now};
         }
     }
-    pod_unit_change_init(u, &ch);
-    ch.code = v ? ch.code : ERR_NOMEM;
-    ch.status.reclaimable_pods.v = v;
-    ch.status.reclaimable_pods.n = n;
-    return pod_unit_change(u, &ch);
+    return v != NULL ? hold_reclaim(&u->h, v, n) : WORK_RETRY;
 }
 
 /* Condition PodsReady. One that has succeeded was ready. */
 static enum work say_ready(struct unit *u) {
-    size_t n = 0;
-    struct workload_change ch;
-    if (!u->c->settings->ready.on) {
-        return WORK_OK;
-    }
+    size_t n = 0, want = u->group && u->first->total > 0 ? (size_t)u->first->total : 1;
     for (size_t i = 0; i < u->pods.n; i++) {
         n += u->pods.v[i]->ready || u->pods.v[i]->succeeded;
     }
-    size_t want = u->group && u->first->total > 0 ? (size_t)u->first->total : 1;
-    pod_unit_change_init(u, &ch);
-    workload_change_ready(&ch, u->admitted, n >= want && n == u->pods.n);
-    return ch.changed ? pod_unit_change(u, &ch) : WORK_OK;
+    return hold_ready(&u->h, u->h.admitted, n >= want && n == u->pods.n);
 }
 
 /* ---- evicted ---- */
 
 static enum work release(struct unit *u) {
-    const struct condition *e = conditions_find(&u->wl.status->conditions, "Evicted");
+    const struct condition *e = hold_condition(&u->h, "Evicted");
     bool at_once = str_is(e->reason, "Preempted") || str_is(e->reason, "NodeFailures");
     struct str reason = arena_str(&u->c->base.arena, e->reason);
     struct workload_change ch;
     /* A pod of its own that is gone cannot have the quota again; its Workload goes with it. */
     at_once = at_once && (u->group || (u->first->gated && !u->first->obj->deleting_ns));
-    pod_unit_change_init(u, &ch);
+    hold_change_init(&u->h, &ch);
     workload_change_set(&ch, "Requeued", at_once, reason.p ? reason.p : "", e->message);
     workload_change_unset(&ch, "PendingEvaluation", e->message);
-    return pod_unit_change(u, &ch);
+    return hold_change(&u->h, &ch);
 }
 
 /* Pods of what was deactivated here go when their time is over. */
-static enum work expire(struct unit *u, const struct condition *e) {
-    int64_t keep = u->c->settings->keep_deactivated_ns;
-    if (keep < 0 || !str_starts(e->reason, STR("DeactivatedDueTo")) || !u->wl.spec->active.set ||
-        u->wl.spec->active.v) {
-        return WORK_OK;
-    }
-    int64_t left = e->last_transition_ns + keep - u->now;
-    if (left > 0) {
-        workqueue_look(u->c->base.queue, u->c->base.key, left);
-        return WORK_OK;
-    }
-    return pod_unit_stop(u, true, "WorkloadDeleted",
-                         STR("Deleted job: deactivation retention period expired"));
+static enum work expire(struct unit *u) {
+    return hold_is_expired(&u->h)
+               ? pod_unit_stop(u, true, "WorkloadDeleted",
+                               STR("Deleted job: deactivation retention period expired"))
+               : WORK_OK;
 }
 
 static enum work evicted(struct unit *u) {
-    const struct condition *e = conditions_find(&u->wl.status->conditions, "Evicted");
+    const struct condition *e = hold_condition(&u->h, "Evicted");
     struct str why = arena_f(&u->c->base.arena, "WorkloadEvictedDueTo%.*s", STR_ARG(e->reason));
     enum work w = why.p ? pod_unit_stop(u, false, why.p, e->message) : WORK_RETRY;
     if (w != WORK_OK) {
         return w;
     }
-    w = u->reserved && !active(u) ? release(u) : WORK_OK;
-    return w == WORK_OK ? expire(u, e) : w;
+    w = u->h.reserved && !active(u) ? release(u) : WORK_OK;
+    return w == WORK_OK ? expire(u) : w;
 }
 
 /* ---- all ---- */
 
 static enum work tell_checks(struct unit *u) {
-    struct str text = workload_pending_checks(&u->wl, &u->c->base.arena);
+    struct str text = workload_pending_checks(&u->h.wl, &u->c->base.arena);
     for (size_t i = 0; !str_empty(text) && i < u->pods.n; i++) {
         recorder_event(u->c->base.recorder, u->pods.v[i]->obj, EVENT_NORMAL,
                        "UpdatedAdmissionCheck", "%.*s", STR_ARG(text));
@@ -411,7 +377,7 @@ static enum work not_admitted(struct unit *u) {
     /* While what serves is rolled out, pods of the old revision are let through on purpose. */
     enum work w =
         serving(u) && held ? WORK_OK : pod_unit_stop(u, false, "NotAdmitted", STR(NOT_ADMITTED));
-    return w == WORK_OK && u->reserved ? tell_checks(u) : w;
+    return w == WORK_OK && u->h.reserved ? tell_checks(u) : w;
 }
 
 static enum work going(struct unit *u) {
@@ -422,10 +388,10 @@ static enum work going(struct unit *u) {
 static enum work with(struct unit *u) {
     const char *reason;
     struct str message;
-    if (u->wl_finished) {
+    if (u->h.wl_finished) {
         return close(u);
     }
-    if (u->wl_obj->deleting_ns) {
+    if (u->h.wl_obj->deleting_ns) {
         return going(u);
     }
     enum work w = match(u);
@@ -433,7 +399,7 @@ static enum work with(struct unit *u) {
         return w;
     }
     if (done(u, &reason, &message)) {
-        return pod_unit_finish(u, reason, message);
+        return hold_finish(&u->h, reason, message);
     }
     static enum work (*const steps[])(struct unit *) = {follow, reclaim, say_ready};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
@@ -442,10 +408,10 @@ static enum work with(struct unit *u) {
             return w;
         }
     }
-    if (u->evicted) {
+    if (u->h.evicted) {
         return evicted(u);
     }
-    return u->admitted ? pod_unit_start(u) : not_admitted(u);
+    return u->h.admitted ? pod_unit_start(u) : not_admitted(u);
 }
 
 /* A Workload of the group's name that is not the group's is left alone. */
@@ -455,7 +421,7 @@ static enum work refused(struct unit *u) {
     recorder_event(u->c->base.recorder, u->first->obj, EVENT_WARNING, "WorkloadNameConflict",
                    "A Workload named \"%.*s\" already exists but is not a pod group workload; this "
                    "pod group cannot be admitted",
-                   STR_ARG(u->wl_obj->name));
+                   STR_ARG(u->h.wl_obj->name));
     for (size_t i = 0; loose.v && i < u->pods.n; i++) {
         if (!gated_pod_runnable(u->pods.v[i])) {
             loose.v[loose.n++] = u->pods.v[i];
@@ -474,7 +440,7 @@ enum work pod_unit_step(struct unit *u) {
     if (u->foreign) {
         return refused(u);
     }
-    if (u->wl_obj == NULL) {
+    if (u->h.wl_obj == NULL) {
         bool queued = u->c->settings->manage_jobs_without_queue_name ||
                       !str_empty(object_label(u->first->obj, STR(KUEUE_QUEUE_LABEL)));
         return queued ? without(u) : WORK_OK;

@@ -127,16 +127,6 @@ static void start(void *self) {
 
 /* ---- shared ---- */
 
-enum work serving_send(struct set_look *l, const struct object *o, const char *sub, int code,
-                       struct buf *b) {
-    struct round *r = code == 0 ? controller_begin(&l->c->base) : NULL;
-    if (r) {
-        round_patch(r, o->kind, o->ns, o->name, sub, PATCH_MERGE, buf_view(b));
-    }
-    buf_release(b);
-    return r ? round_end(r) : code == ERR_NOT_FOUND ? WORK_OK : WORK_RETRY;
-}
-
 struct str serving_workload_name(const struct object *o, int64_t index, struct arena *a) {
     struct str name =
         index < 0 ? o->name : arena_f(a, "%.*s-%lld", STR_ARG(o->name), (long long)index);
@@ -154,6 +144,7 @@ int serving_look(struct set_look *l, const char *framework, bool *ret_ours, stru
         return r;
     }
     l->tree = yyjson_doc_get_root(d);
+    l->h = (struct hold_look){.c = &l->c->base, .settings = s, .about = l->obj};
     int64_t n = json_i64_at(l->tree, "spec.replicas", 1);
     l->replicas = n < 0 ? 0 : n > INT32_MAX ? INT32_MAX : (int32_t)n;
     l->queue_name = object_label(l->obj, STR("kueue.x-k8s.io/queue-name"));
@@ -168,22 +159,13 @@ int serving_look(struct set_look *l, const char *framework, bool *ret_ours, stru
     return r == ERR_TOO_LARGE ? 0 : r;
 }
 
-bool serving_priority(struct set_look *l, const struct group_set *sets, size_t n,
-                      struct workload_priority *ret) {
-    int r;
-    struct str missing, label = object_label(l->obj, STR(KUEUE_PRIORITY_LABEL)), class = {0};
+int serving_priority(struct set_look *l, const struct group_set *sets, size_t n,
+                     struct workload_priority *ret) {
+    struct str class = {0};
     for (size_t i = 0; i < n && str_empty(class); i++) {
         class = json_str(json_get(sets[i].spec, STR("priorityClassName")));
     }
-    r = workload_priority_resolve(l->c->base.env.mirror, label, class, ret, &missing);
-    if (r != ERR_NOT_FOUND) {
-        return r == 0;
-    }
-    recorder_event(l->c->base.recorder, l->obj, EVENT_WARNING,
-                   str_empty(label) ? "ErrWorkloadCompose" : "WorkloadPriorityClassNotFound",
-                   "%s \"%.*s\" not found",
-                   str_empty(label) ? "PriorityClass" : "WorkloadPriorityClass", STR_ARG(missing));
-    return false;
+    return hold_priority(&l->h, class, ret);
 }
 
 /* ---- pods ---- */
@@ -302,7 +284,6 @@ static int membership_of(struct serving_controller *c, const struct object *pod,
 
 static enum work member_step(struct serving_controller *c, const struct object *pod) {
     struct membership m = {0};
-    struct set_look l = {.c = c, .obj = pod};
     yyjson_doc *d;
     struct buf b;
     if (object_tree(pod, &c->base.arena, &d, NULL) != 0) {
@@ -324,14 +305,14 @@ static enum work member_step(struct serving_controller *c, const struct object *
     buf_init(&b, BODY_MAX);
     if (old) {
         int code = pod_gate_drop(pod, POD_GATE, KUEUE_TOPOLOGY_GATE, &c->base.arena, &b);
-        return serving_send(&l, pod, "", code, &b);
+        return controller_patch(&c->base, pod, "", code, &b);
     }
     struct str queue = object_label(m.set, STR("kueue.x-k8s.io/queue-name"));
     bool told =
         pod_gate_managed(pod) && str_eq(group_annotation(tree, POD_GROUP_NAME), m.group) &&
         (str_empty(queue) || str_eq(object_label(pod, STR("kueue.x-k8s.io/queue-name")), queue));
     int code = told ? ERR_NOT_FOUND : write_membership(pod, tree, &m, &c->base.arena, &b);
-    return serving_send(&l, pod, "", code, &b);
+    return controller_patch(&c->base, pod, "", code, &b);
 }
 
 static enum work step(void *self, struct work_key key) {

@@ -101,8 +101,7 @@ static void create(struct serving_lead *s, struct round *r, int32_t index,
                                              : group_workload_write(&w, &s->l.c->base.arena, &b);
     if (code == 0) {
         round_create(r, s->l.c->workloads, o->ns, buf_view(&b));
-        recorder_event(s->l.c->base.recorder, o, EVENT_NORMAL, "CreatedWorkload",
-                       "Created Workload: %.*s/%.*s", STR_ARG(o->ns), STR_ARG(w.name));
+        hold_tell_created(&s->l.h, w.name);
     } else {
         round_fail(r, code);
     }
@@ -159,7 +158,7 @@ static enum work step(struct serving_lead *s) {
     struct group_set sets[2];
     size_t n = sets_of(s, sets), sent = 0;
     mirror_owned(s->l.c->base.env.mirror, s->l.obj, add_workload, s);
-    if (s->code != 0 || !serving_priority(&s->l, sets, n, &prio)) {
+    if (s->code != 0 || serving_priority(&s->l, sets, n, &prio) != 0) {
         return WORK_RETRY;
     }
     struct round *r = controller_begin(&s->l.c->base);

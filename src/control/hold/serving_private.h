@@ -2,11 +2,9 @@
 #ifndef BERTH_CONTROL_SERVING_PRIVATE_H
 #define BERTH_CONTROL_SERVING_PRIVATE_H
 
-#include "control/hold/pod_group_write.h"
+#include "control/hold/hold.h"
 #include "control/hold/serving.h"
-#include "control/kit/controller.h"
 #include "control/load/integration.h"
-#include "control/load/workload_status.h"
 
 #define SERVING_STATEFULSET "statefulset"
 #define SERVING_LWS "leaderworkerset.x-k8s.io/leaderworkerset"
@@ -27,6 +25,7 @@ struct serving_controller {
 struct set_look {
     struct serving_controller *c;
     const struct object *obj;
+    struct hold_look h; /* its Workload, where it has one for all of its pods */
     yyjson_val *tree;
     int32_t replicas;
     struct str queue_name;
@@ -36,14 +35,11 @@ struct set_look {
 const struct kind *serving_kind(const char *framework);
 /* 0 and *ret_ours: it is queued here. */
 int serving_look(struct set_look *l, const char *framework, bool *ret_ours, struct err *err);
-/* One patch as a whole round; ERR_NOT_FOUND: nothing to do. b is released. */
-enum work serving_send(struct set_look *l, const struct object *o, const char *sub, int code,
-                       struct buf *b);
 /* The Workload of a set, or of one of its replicas (index >= 0). */
 struct str serving_workload_name(const struct object *o, int64_t index, struct arena *a);
-/* Priority of what is made for it. False: a class is not there, or no memory. */
-bool serving_priority(struct set_look *l, const struct group_set *sets, size_t n,
-                      struct workload_priority *ret);
+/* Priority of what is made for it, as hold_priority. */
+int serving_priority(struct set_look *l, const struct group_set *sets, size_t n,
+                     struct workload_priority *ret);
 
 /* serving_set.c, serving_leader.c: the work on a key. */
 enum work serving_stateful_work(struct serving_controller *c, struct str ns, struct str name);

@@ -16,29 +16,17 @@ enum { BODY_MAX = 2 * LIMIT_OBJECT_BYTES };
 struct stateful {
     struct set_look l;
     struct str name; /* of the Workload */
-    const struct object *wl_obj;
-    yyjson_val *wl_tree;
-    struct workload wl;
-    bool reserved, finished, on_hold, active;
-    bool runs; /* some pod does */
+    bool active;     /* the Workload is */
+    bool runs;       /* some pod does */
 };
 
 static int see_workload(struct stateful *s, struct err *err) {
-    static const struct condition_list none;
-    yyjson_doc *d;
-    struct arena *a = &s->l.c->base.arena;
-    int r = object_tree(s->wl_obj, a, &d, err);
-    s->wl_tree = r ? NULL : yyjson_doc_get_root(d);
-    r = r ? r : codec_decode(&schema_workload, s->wl_tree, a, &s->wl, err);
-    if (r != 0 || s->wl.spec == NULL) {
-        return r ? r : err_set(err, ERR_INVALID, "no spec");
+    int r = hold_see(&s->l.h, err);
+    if (r != 0 || s->l.h.wl.spec == NULL) {
+        return r != 0 ? r : err_set(err, ERR_INVALID, "no spec");
     }
-    const struct condition_list *l = s->wl.status ? &s->wl.status->conditions : &none;
-    const struct condition *q = conditions_find(l, "QuotaReserved");
-    s->reserved = conditions_true(l, "QuotaReserved");
-    s->finished = conditions_true(l, "Finished");
-    s->on_hold = q && str_is(q->status, "False") && str_is(q->reason, "OnHold");
-    s->active = !s->wl.spec->active.set || s->wl.spec->active.v;
+    const struct opt_bool *active = &s->l.h.wl.spec->active;
+    s->active = !active->set || active->v;
     return 0;
 }
 
@@ -82,36 +70,21 @@ static enum work make(struct stateful *s) {
     struct group_set set;
     struct owner_reference owner;
     struct str_pair notes[2];
-    struct buf b;
-    struct serving_controller *c = s->l.c;
     if (describe(s, &set, notes, &owner, &w) != 0) {
         return WORK_OK;
     }
-    if (!serving_priority(&s->l, &set, 1, &prio)) {
+    if (serving_priority(&s->l, &set, 1, &prio) != 0) {
         return WORK_RETRY;
     }
     w.priority = &prio;
-    buf_init(&b, BODY_MAX);
-    if (s->wl_obj) {
-        int code = group_workload_update(s->wl_obj, s->wl_tree, &w, &c->base.arena, &b);
-        return serving_send(&s->l, s->wl_obj, "", code, &b);
-    }
-    struct round *r =
-        group_workload_write(&w, &c->base.arena, &b) == 0 ? controller_begin(&c->base) : NULL;
-    if (r) {
-        round_create(r, c->workloads, s->l.obj->ns, buf_view(&b));
-        recorder_event(c->base.recorder, s->l.obj, EVENT_NORMAL, "CreatedWorkload",
-                       "Created Workload: %.*s/%.*s", STR_ARG(s->l.obj->ns), STR_ARG(s->name));
-    }
-    buf_release(&b);
-    return r ? round_end(r) : WORK_RETRY;
+    return hold_make(&s->l.h, &w);
 }
 
 /* ---- keeping it ---- */
 
 static bool is_owned(const struct stateful *s) {
-    for (size_t i = 0; i < s->wl_obj->n_owners; i++) {
-        if (object_named_by(s->l.obj, s->wl_obj->ns, &s->wl_obj->owners[i])) {
+    for (size_t i = 0; i < s->l.h.wl_obj->n_owners; i++) {
+        if (object_named_by(s->l.obj, s->l.h.wl_obj->ns, &s->l.h.wl_obj->owners[i])) {
             return true;
         }
     }
@@ -120,56 +93,44 @@ static bool is_owned(const struct stateful *s) {
 
 static enum work own(struct stateful *s) {
     struct owner_reference owner = group_owner("apps/v1", "StatefulSet", s->l.obj, false);
-    struct meta meta = *s->wl.metadata;
-    struct buf b;
-    buf_init(&b, BODY_MAX);
+    struct meta meta = *s->l.h.wl.metadata;
     int code = meta_add_owner(&meta, &s->l.c->base.arena, &owner);
-    code = code ? code : edit_write_meta(s->wl_obj, EDIT_VERSION, s->wl.metadata, &meta, &b);
-    return serving_send(&s->l, s->wl_obj, "", code, &b);
-}
-
-/* QuotaReserved False: on hold, or no longer. */
-static enum work unset(struct stateful *s, const char *reason, struct str message) {
-    struct workload_change ch;
-    struct buf b;
-    workload_change_init(&ch, s->wl_obj, &s->wl, &s->l.c->base.arena,
-                         clock_wall(s->l.c->base.env.clock));
-    ch.settings = s->l.c->settings;
-    workload_change_unset(&ch, reason, message);
-    buf_init(&b, BODY_MAX);
-    int code = workload_change_write(&ch, &b);
-    return serving_send(&s->l, s->wl_obj, "status", code, &b);
+    return hold_remeta(&s->l.h, code, &meta);
 }
 
 static enum work follow(struct stateful *s) {
     bool gates = false;
     struct buf b;
     buf_init(&b, BODY_MAX);
-    const struct str *queue = s->l.replicas > 0 && !s->reserved ? &s->l.queue_name : NULL;
-    int code = group_workload_follow(s->wl_obj, s->wl_tree, s->l.tree, queue, NULL, &gates,
+    const struct str *queue = s->l.replicas > 0 && !s->l.h.reserved ? &s->l.queue_name : NULL;
+    int code = group_workload_follow(s->l.h.wl_obj, s->l.h.wl_tree, s->l.tree, queue, NULL, &gates,
                                      &s->l.c->base.arena, &b);
-    return serving_send(&s->l, s->wl_obj, "", code, &b);
+    return controller_patch(&s->l.c->base, s->l.h.wl_obj, "", code, &b);
 }
 
 static enum work step(struct stateful *s) {
-    if (s->wl_obj == NULL) {
+    if (s->l.h.wl_obj == NULL) {
         return s->l.replicas > 0 && !s->l.obj->deleting_ns ? make(s) : WORK_OK;
     }
-    if (s->wl_obj->deleting_ns || s->finished || s->l.obj->deleting_ns) {
+    if (s->l.h.wl_obj->deleting_ns || s->l.h.wl_finished || s->l.obj->deleting_ns) {
         return WORK_OK;
     }
     if (s->l.replicas == 0) {
-        return s->reserved && s->active && !s->runs ? unset(s, "OnHold", STR(ON_HOLD)) : WORK_OK;
+        return s->l.h.reserved && s->active && !s->runs
+                   ? hold_unset(&s->l.h, "OnHold", STR(ON_HOLD))
+                   : WORK_OK;
     }
     if (!is_owned(s)) {
         return own(s);
     }
-    const struct pod_set *ps = s->wl.spec->pod_sets.n ? s->wl.spec->pod_sets.v : NULL;
-    if (!s->reserved && (ps == NULL || ps->count != s->l.replicas)) {
+    const struct pod_set *ps = s->l.h.wl.spec->pod_sets.n ? s->l.h.wl.spec->pod_sets.v : NULL;
+    if (!s->l.h.reserved && (ps == NULL || ps->count != s->l.replicas)) {
         return make(s);
     }
     enum work w = follow(s);
-    return w == WORK_OK && s->on_hold ? unset(s, "PendingEvaluation", STR(OFF_HOLD)) : w;
+    return w == WORK_OK && hold_is_on_hold(&s->l.h)
+               ? hold_unset(&s->l.h, "PendingEvaluation", STR(OFF_HOLD))
+               : w;
 }
 
 static bool others(const struct stateful *s) {
@@ -190,9 +151,10 @@ enum work serving_stateful_work(struct serving_controller *c, struct str ns, str
     enum work w = serving_look(&s.l, SERVING_STATEFULSET, &ours, &err) == 0 ? WORK_OK : WORK_RETRY;
     if (ours && !others(&s)) {
         s.name = serving_workload_name(s.l.obj, -1, &c->base.arena);
-        s.wl_obj = mirror_get(c->base.env.mirror, c->workloads, ns, s.name);
+        s.l.h.wl_obj = mirror_get(c->base.env.mirror, c->workloads, ns, s.name);
         mirror_owned(c->base.env.mirror, s.l.obj, find_running, &s);
-        w = s.name.p == NULL || (s.wl_obj && see_workload(&s, &err) != 0) ? WORK_RETRY : step(&s);
+        w = s.name.p == NULL || (s.l.h.wl_obj && see_workload(&s, &err) != 0) ? WORK_RETRY
+                                                                              : step(&s);
     }
     return w;
 }

@@ -17,21 +17,11 @@ struct workload_life_controller {
 };
 enum { WORKLOADS }; /* of the row's kinds */
 
-static enum work send(struct workload_life_controller *c, const struct object *o, const char *sub,
-                      int code, struct buf *b) {
-    struct round *r = code == 0 ? controller_begin(&c->base) : NULL;
-    if (r) {
-        round_patch(r, c->base.kinds[WORKLOADS], o->ns, o->name, sub, PATCH_MERGE, buf_view(b));
-    }
-    buf_release(b);
-    return r ? round_end(r) : code == ERR_NOT_FOUND ? WORK_OK : WORK_RETRY;
-}
-
 static enum work send_change(struct workload_life_controller *c, struct workload_change *ch) {
     struct buf b;
     buf_init(&b, BODY_MAX);
     int code = workload_change_write(ch, &b);
-    return send(c, ch->obj, "status", code, &b);
+    return controller_patch(&c->base, ch->obj, "status", code, &b);
 }
 
 static enum work deactivate(struct workload_life_controller *c, struct workload_change *ch) {
@@ -68,7 +58,7 @@ static enum work set_inactive(struct workload_life_controller *c, const struct o
     want.spec = &spec;
     buf_init(&b, BODY_MAX);
     int code = edit_write(o, EDIT_VERSION, w, &want, &b);
-    return send(c, o, "", code, &b);
+    return controller_patch(&c->base, o, "", code, &b);
 }
 
 static enum work watch_time(struct workload_life_controller *c, struct workload_change *ch) {
@@ -107,16 +97,9 @@ static enum work retire(struct workload_life_controller *c, struct workload_chan
         workqueue_look(c->base.queue, c->base.key, left);
         return WORK_OK;
     }
-    struct round *r = controller_begin(&c->base);
-    struct delete_options how = {
-        .uid = o->uid, .grace_seconds = -1, .propagation = STR("Background")};
-    if (r == NULL) {
-        return WORK_RETRY;
-    }
-    round_remove(r, c->base.kinds[WORKLOADS], o->ns, o->name, &how);
     recorder_event(c->base.recorder, o, EVENT_NORMAL, "Deleted",
                    "Deleted finished workload due to elapsed retention");
-    return round_end(r);
+    return controller_remove(&c->base, o);
 }
 
 static enum work decide(struct workload_life_controller *c, const struct object *o,

@@ -170,6 +170,27 @@ struct round *controller_begin(struct controller *c) {
     return r;
 }
 
+enum work controller_patch(struct controller *c, const struct object *o, const char *subresource,
+                           int code, struct buf *body) {
+    struct round *r = code == 0 ? controller_begin(c) : NULL;
+    if (r != NULL) {
+        round_patch(r, o->kind, o->ns, o->name, subresource, PATCH_MERGE, buf_view(body));
+    }
+    buf_release(body);
+    return r != NULL ? round_end(r) : code == ERR_NOT_FOUND ? WORK_OK : WORK_RETRY;
+}
+
+enum work controller_remove(struct controller *c, const struct object *o) {
+    struct round *r = controller_begin(c);
+    struct delete_options how = {
+        .uid = o->uid, .grace_seconds = -1, .propagation = STR("Background")};
+    if (r == NULL) {
+        return WORK_RETRY;
+    }
+    round_remove(r, o->kind, o->ns, o->name, &how);
+    return round_end(r);
+}
+
 void controller_changed(void *self, const struct change *ch) {
     struct controller *c = self;
     if (ch->type != CHANGE_DELETED) {

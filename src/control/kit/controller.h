@@ -109,6 +109,12 @@ void controller_free(void *self); /* NULL is a no-op; writes under way are forgo
 /* A round for the key of this step, whose "not found" answers are no failures: what should go is gone. NULL, which the
  * functions of rounds take: out of memory. */
 struct round *controller_begin(struct controller *c);
+/* One patch as a whole round; `code` is that of the body, which is released. ERR_NOT_FOUND: there is nothing to
+ * write. */
+enum work controller_patch(struct controller *c, const struct object *o, const char *subresource,
+                           int code, struct buf *body);
+/* Removes the object and, in the background, what it owns, as a whole round; not a namesake that came since. */
+enum work controller_remove(struct controller *c, const struct object *o);
 /* `changed` for who looks at the object itself: adds {0, ns, name}, when it is not deleted. */
 void controller_changed(void *self, const struct change *ch);
 
