@@ -55,14 +55,16 @@ bool apply_object(struct apply *x, const struct kind *k, const struct object *o,
                   struct meta *meta) {
     void *was, *want;
     struct buf b;
-    int r = add_digest(x, k, intent, meta);
+    int r = x->reverted != NULL ? add_digest(x, k, intent, meta) : 0;
     if (r == 0 && o == NULL) {
         r = create(x, k, intent, meta);
     } else if (r == 0 && (r = compare(x, o, intent, &was, &want)) == 0) {
         buf_init(&b, LIMIT_OBJECT_BYTES);
         r = edit_write(o, EDIT_VERSION, was, want, &b);
         if (r == 0) {
-            tell(x, o, meta);
+            if (x->reverted != NULL) {
+                tell(x, o, meta);
+            }
             round_patch(x->round, k, o->ns, o->name, "", PATCH_MERGE, buf_view(&b));
         }
         buf_release(&b);

@@ -1,6 +1,7 @@
 /* serviceaccount: keys are namespaces. See serviceaccount.h. */
 #include "control/kube/serviceaccount.h"
 
+#include "control/kit/apply.h"
 #include "control/kit/controller.h"
 #include "control/kit/edit.h"
 #include "control/kit/views.h"
@@ -9,26 +10,16 @@
 
 enum { NAMESPACES, ACCOUNTS, MAPS }; /* of the row's kinds */
 
-static bool ca_is_current(struct controller *c, const struct object *map) {
-    yyjson_doc *d;
-    return object_tree(map, &c->arena, &d, NULL) == 0 &&
-           str_eq(json_str(json_get(json_path(yyjson_doc_get_root(d), "data"), STR("ca.crt"))),
-                  c->env.root_ca);
-}
-
 static void write_ca(struct controller *c, struct round *r, struct str ns,
                      const struct object *have) {
     struct str_pair note = {STR("kubernetes.io/description"),
                             STR("Contains a CA bundle that can be used to verify the "
                                 "kube-apiserver.")};
     struct str_pair ca = {STR("ca.crt"), c->env.root_ca};
-    struct meta m = {.name = STR(ROOT_CA), .annotations = {&note, 1}};
-    struct config_map map = {.metadata = &m, .data = {&ca, 1}}, none = {.metadata = &m};
-    if (have) {
-        (void)edit_send(r, have, "", 0, &none, &map);
-    } else {
-        (void)edit_create(r, c->kinds[MAPS], ns, &map);
-    }
+    struct meta m = {.name = STR(ROOT_CA), .namespace = ns, .annotations = {&note, 1}};
+    struct config_map map = {.metadata = &m, .data = {&ca, 1}};
+    struct apply x = {.round = r, .arena = &c->arena};
+    (void)apply_object(&x, c->kinds[MAPS], have, &map, &m);
 }
 
 static enum work step(void *self, struct work_key key) {
@@ -41,17 +32,13 @@ static enum work step(void *self, struct work_key key) {
     }
     const struct object *map = mirror_get(m, c->kinds[MAPS], name, STR(ROOT_CA));
     bool no_account = mirror_get(m, c->kinds[ACCOUNTS], name, STR("default")) == NULL;
-    bool no_ca = !str_empty(c->env.root_ca) && (map == NULL || !ca_is_current(c, map));
-    if (!no_account && !no_ca) {
-        return WORK_OK;
-    }
     struct round *r = controller_begin(c);
     if (no_account) {
         struct meta meta = {.name = STR("default")};
         (void)edit_create(r, c->kinds[ACCOUNTS], name,
                           &(struct service_account){.metadata = &meta});
     }
-    if (no_ca) {
+    if (!str_empty(c->env.root_ca)) {
         write_ca(c, r, name, map);
     }
     return round_end(r);
