@@ -42,7 +42,7 @@ static int detail_add(struct scan *s, struct verdict_detail d) {
     struct details *t = &s->details;
     if (t->n == t->cap) {
         size_t cap = t->cap ? t->cap * 2 : 8;
-        struct verdict_detail *v = ARENA_ARRAY(&s->e->tick, struct verdict_detail, cap);
+        struct verdict_detail *v = ARENA_ARRAY(&s->e->cycle.tick, struct verdict_detail, cap);
         if (v == NULL) {
             return ERR_NOMEM;
         }
@@ -207,8 +207,8 @@ static int consider(struct scan *s, const struct engine_set *set, uint32_t flavo
     }
     struct assignment *a = s->out;
     if (a->considered == NULL) {
-        a->considered = ARENA_NEW(&s->e->tick, struct considered);
-        s->considered = ARENA_ARRAY(&s->e->tick, struct considered_set, s->w->n_sets);
+        a->considered = ARENA_NEW(&s->e->cycle.tick, struct considered);
+        s->considered = ARENA_ARRAY(&s->e->cycle.tick, struct considered_set, s->w->n_sets);
         if (a->considered == NULL || s->considered == NULL) {
             return ERR_NOMEM;
         }
@@ -223,7 +223,7 @@ static int consider(struct scan *s, const struct engine_set *set, uint32_t flavo
     }
     if (c->n == s->cap_considered) {
         size_t cap = s->cap_considered ? s->cap_considered * 2 : 4;
-        struct considered_flavor *v = ARENA_ARRAY(&s->e->tick, struct considered_flavor, cap);
+        struct considered_flavor *v = ARENA_ARRAY(&s->e->cycle.tick, struct considered_flavor, cap);
         if (v == NULL) {
             return ERR_NOMEM;
         }
@@ -234,7 +234,8 @@ static int consider(struct scan *s, const struct engine_set *set, uint32_t flavo
         s->cap_considered = cap;
     }
     size_t n = s->details.n - from;
-    struct verdict_detail *why = n > 0 ? ARENA_ARRAY(&s->e->tick, struct verdict_detail, n) : NULL;
+    struct verdict_detail *why =
+        n > 0 ? ARENA_ARRAY(&s->e->cycle.tick, struct verdict_detail, n) : NULL;
     if (n > 0 && why == NULL) {
         return ERR_NOMEM;
     }
@@ -260,7 +261,7 @@ bool scan_holds(const struct engine *e, const struct engine_workload *w) {
     if (!w->has_tried) {
         return false;
     }
-    bool recent = e->tree != NULL && w->tried_cycle + 1 >= e->tree->cycle;
+    bool recent = e->cycle.tree != NULL && w->tried_cycle + 1 >= e->cycle.tree->cycle;
     return recent || w->tried_generation >= w->queue->generation;
 }
 
@@ -459,18 +460,18 @@ static int scan_begin(struct scan *s, size_t *ret_requests) {
     }
     *s->out = (struct assignment){
         .mode = w->n_sets > 0 ? MODE_FIT : MODE_NO_FIT,
-        .held = ARENA_ARRAY(&e->tick, struct held_amount, requests + 1),
-        .cells = ARENA_ARRAY(&e->tick, struct quota_cell *, requests + 1),
-        .modes = ARENA_ARRAY(&e->tick, enum assign_mode, requests + 1),
-        .tried = ARENA_ARRAY(&e->tick, int32_t, requests + 1),
+        .held = ARENA_ARRAY(&e->cycle.tick, struct held_amount, requests + 1),
+        .cells = ARENA_ARRAY(&e->cycle.tick, struct quota_cell *, requests + 1),
+        .modes = ARENA_ARRAY(&e->cycle.tick, enum assign_mode, requests + 1),
+        .tried = ARENA_ARRAY(&e->cycle.tick, int32_t, requests + 1),
         .counts = s->out->counts,
-        .verdict = ARENA_NEW(&e->tick, struct verdict),
+        .verdict = ARENA_NEW(&e->cycle.tick, struct verdict),
     };
-    s->sets = ARENA_ARRAY(&e->tick, struct verdict_set, w->n_sets + 1);
-    s->modes = ARENA_ARRAY(&e->tick, enum assign_mode, most + 1);
-    s->borrows = ARENA_ARRAY(&e->tick, uint32_t, most + 1);
+    s->sets = ARENA_ARRAY(&e->cycle.tick, struct verdict_set, w->n_sets + 1);
+    s->modes = ARENA_ARRAY(&e->cycle.tick, enum assign_mode, most + 1);
+    s->borrows = ARENA_ARRAY(&e->cycle.tick, uint32_t, most + 1);
     *ret_requests = requests;
-    return arena_ok(&e->tick);
+    return arena_ok(&e->cycle.tick);
 }
 
 int assign_flavors(struct engine *e, struct engine_workload *w, const int32_t *counts,

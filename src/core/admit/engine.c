@@ -16,10 +16,10 @@ struct engine *engine_new(const struct engine_options *o) {
     names_init(&e->flavor_names);
     names_init(&e->resource_names);
     quota_init(&e->forest);
-    e->chosen_mark = 1;
-    heap_init(&e->wakes, tree_wake_order, NULL, offsetof(struct engine_tree, wake_place));
-    arena_init(&e->tick, o->tick_bytes ? o->tick_bytes : (size_t)256 << 20);
-    arena_init(&e->spare, o->tick_bytes ? o->tick_bytes : (size_t)256 << 20);
+    e->cycle.chosen_mark = 1;
+    heap_init(&e->agenda.wakes, tree_wake_order, NULL, offsetof(struct engine_tree, wake_place));
+    arena_init(&e->cycle.tick, o->tick_bytes ? o->tick_bytes : (size_t)256 << 20);
+    arena_init(&e->cycle.spare, o->tick_bytes ? o->tick_bytes : (size_t)256 << 20);
     e->pool = pool_new(&e->resource_names);
     if (e->pool == NULL) {
         engine_free(e);
@@ -52,14 +52,14 @@ void engine_free(struct engine *e) {
     map_release(&e->turns);
     map_release(&e->workloads);
     map_release(&e->queues);
-    heap_release(&e->wakes);
-    queue_vec_release(&e->placeless);
-    entry_vec_release(&e->entries);
-    action_vec_release(&e->actions);
-    reservation_vec_release(&e->reserved);
-    workload_vec_release(&e->chosen);
-    arena_release(&e->tick);
-    arena_release(&e->spare);
+    heap_release(&e->agenda.wakes);
+    queue_vec_release(&e->agenda.placeless);
+    entry_vec_release(&e->cycle.entries);
+    action_vec_release(&e->cycle.actions);
+    reservation_vec_release(&e->cycle.reserved);
+    workload_vec_release(&e->cycle.chosen);
+    arena_release(&e->cycle.tick);
+    arena_release(&e->cycle.spare);
     quota_release(&e->forest);
     names_release(&e->flavor_names);
     names_release(&e->resource_names);
@@ -348,9 +348,9 @@ void engine_queue_del(struct engine *e, struct str name) {
     engine_edits(e, q->node);
     workloads_drop(e, q);
     queue_unclaim(e, q);
-    for (size_t i = 0; q->waits_place && i < e->placeless.n; i++) {
-        if (e->placeless.v[i] == q) {
-            queue_vec_swap_remove(&e->placeless, i--);
+    for (size_t i = 0; q->waits_place && i < e->agenda.placeless.n; i++) {
+        if (e->agenda.placeless.v[i] == q) {
+            queue_vec_swap_remove(&e->agenda.placeless, i--);
         }
     }
     tree_leave(e, q);

@@ -15,26 +15,26 @@
 #include "core/admit/preempt.h"
 
 int action_add(struct engine *e, const struct engine_action *a) {
-    return action_vec_push(&e->actions, *a);
+    return action_vec_push(&e->cycle.actions, *a);
 }
 
 /* ---- heads ---- */
 
 static int heads_step(struct engine *e) {
-    struct engine_tree *t = e->tree;
-    if (e->at == t->n_ready) {
-        t->n_ready = e->kept;
-        e->phase = CYCLE_NOMINATE;
-        e->at = 0;
+    struct engine_tree *t = e->cycle.tree;
+    if (e->cycle.at == t->n_ready) {
+        t->n_ready = e->cycle.kept;
+        e->cycle.phase = CYCLE_NOMINATE;
+        e->cycle.at = 0;
         return 0;
     }
-    struct engine_queue *q = t->ready[e->at];
+    struct engine_queue *q = t->ready[e->cycle.at];
     if (q->n_active == 0) {
         q->listed = false;
-        e->at++;
+        e->cycle.at++;
         return 0;
     }
-    int r = entry_vec_room(&e->entries, 1);
+    int r = entry_vec_room(&e->cycle.entries, 1);
     if (r != 0) {
         return r;
     }
@@ -42,35 +42,35 @@ static int heads_step(struct engine *e) {
     queue_forget(e, w);
     w->state = WORKLOAD_FLIGHT;
     q->flight = w;
-    e->entries.v[e->entries.n++] =
+    e->cycle.entries.v[e->cycle.entries.n++] =
         (struct entry){.w = w, .preemptor = e->o.prioritize_preemptors && q->preemptor == w};
-    t->ready[e->kept++] = q;
-    e->at++;
+    t->ready[e->cycle.kept++] = q;
+    e->cycle.at++;
     return 0;
 }
 
 /* Queues not reached yet stay listed. */
 static void heads_close(struct engine *e) {
-    struct engine_tree *t = e->tree;
-    while (e->at < t->n_ready) {
-        t->ready[e->kept++] = t->ready[e->at++];
+    struct engine_tree *t = e->cycle.tree;
+    while (e->cycle.at < t->n_ready) {
+        t->ready[e->cycle.kept++] = t->ready[e->cycle.at++];
     }
-    t->n_ready = e->kept;
+    t->n_ready = e->cycle.kept;
 }
 
 /* ---- nominate ---- */
 
 static int nominate_step(struct engine *e) {
-    if (e->at == e->entries.n) {
-        e->phase = CYCLE_ORDER;
+    if (e->cycle.at == e->cycle.entries.n) {
+        e->cycle.phase = CYCLE_ORDER;
         return 0;
     }
-    struct entry *n = &e->entries.v[e->at++];
+    struct entry *n = &e->cycle.entries.v[e->cycle.at++];
     if (n->w == NULL) {
         return 0;
     }
     if (n->w->failed_checks) {
-        n->a.verdict = ARENA_NEW(&e->tick, struct verdict);
+        n->a.verdict = ARENA_NEW(&e->cycle.tick, struct verdict);
         if (n->a.verdict == NULL) {
             return ERR_NOMEM;
         }
@@ -114,19 +114,19 @@ static int entry_cmp(const void *a, const void *b, void *ctx) {
 
 /* The tournament of those not processed yet; they stand after `base`. */
 static int round_begin(struct engine *e, size_t base) {
-    e->round_base = base;
-    e->round_stale = false;
-    return fair_begin(e, e->entries.v + base, e->entries.n - base, &e->round);
+    e->cycle.round_base = base;
+    e->cycle.round_stale = false;
+    return fair_begin(e, e->cycle.entries.v + base, e->cycle.entries.n - base, &e->cycle.round);
 }
 
 static int order_step(struct engine *e) {
-    e->phase = CYCLE_PROCESS;
-    e->at = 0;
+    e->cycle.phase = CYCLE_PROCESS;
+    e->cycle.at = 0;
     if (e->o.fair_sharing) {
         return round_begin(e, 0);
     }
-    if (e->entries.n > 1) {
-        qsort_r(e->entries.v, e->entries.n, sizeof(*e->entries.v), entry_cmp, e);
+    if (e->cycle.entries.n > 1) {
+        qsort_r(e->cycle.entries.v, e->cycle.entries.n, sizeof(*e->cycle.entries.v), entry_cmp, e);
     }
     return 0;
 }
@@ -136,12 +136,12 @@ static int order_step(struct engine *e) {
 /* Usage changed elsewhere: shares are asked anew, for those that are left. */
 static int round_again(struct engine *e) {
     size_t done = 0;
-    for (size_t i = 0; i < e->entries.n; i++) {
-        struct entry *n = &e->entries.v[i];
+    for (size_t i = 0; i < e->cycle.entries.n; i++) {
+        struct entry *n = &e->cycle.entries.v[i];
         if (n->w == NULL || n->outcome != OUTCOME_NONE) {
             struct entry x = *n;
-            *n = e->entries.v[done];
-            e->entries.v[done++] = x;
+            *n = e->cycle.entries.v[done];
+            e->cycle.entries.v[done++] = x;
         }
     }
     return round_begin(e, done);
@@ -150,15 +150,15 @@ static int round_again(struct engine *e) {
 static int next_entry(struct engine *e, struct entry **ret) {
     *ret = NULL;
     if (!e->o.fair_sharing) {
-        *ret = e->at < e->entries.n ? &e->entries.v[e->at++] : NULL;
+        *ret = e->cycle.at < e->cycle.entries.n ? &e->cycle.entries.v[e->cycle.at++] : NULL;
         return 0;
     }
     ptrdiff_t i;
     chosen_in(e);
-    int r = e->round_stale ? round_again(e) : 0;
-    r = r == 0 ? fair_pop(e, e->round, &i) : r;
+    int r = e->cycle.round_stale ? round_again(e) : 0;
+    r = r == 0 ? fair_pop(e, e->cycle.round, &i) : r;
     if (r == 0 && i >= 0) {
-        *ret = &e->entries.v[e->round_base + (size_t)i];
+        *ret = &e->cycle.entries.v[e->cycle.round_base + (size_t)i];
     }
     return r;
 }
@@ -172,8 +172,8 @@ static int process_step(struct engine *e) {
     if (n == NULL) {
         chosen_clear(e);
         cycle_unreserve(e);
-        e->phase = CYCLE_REQUEUE;
-        e->at = 0;
+        e->cycle.phase = CYCLE_REQUEUE;
+        e->cycle.at = 0;
         return 0;
     }
     return n->w != NULL ? entry_process(e, n) : 0;
@@ -182,26 +182,26 @@ static int process_step(struct engine *e) {
 /* ---- the end ---- */
 
 static void cycle_close(struct engine *e) {
-    e->entries.n = 0;
-    e->phase = CYCLE_NONE;
-    e->tree = NULL;
+    e->cycle.entries.n = 0;
+    e->cycle.phase = CYCLE_NONE;
+    e->cycle.tree = NULL;
 }
 
 /* Another cycle is of use when this one changed something, or when a scan over flavors goes on; not when all heads are
  * in the state in which it found them. */
 static void cycle_end(struct engine *e) {
-    struct engine_tree *t = e->tree;
-    t->idle = e->progress > 0 ? 0 : e->moved ? t->idle + 1 : t->idle_limit;
+    struct engine_tree *t = e->cycle.tree;
+    t->idle = e->cycle.progress > 0 ? 0 : e->cycle.moved ? t->idle + 1 : t->idle_limit;
     t->awake = t->n_ready > 0 && (t->poked || t->idle < t->idle_limit);
     cycle_close(e);
 }
 
 static int requeue_step(struct engine *e) {
-    if (e->at == e->entries.n) {
+    if (e->cycle.at == e->cycle.entries.n) {
         cycle_end(e);
         return 0;
     }
-    struct entry *n = &e->entries.v[e->at++];
+    struct entry *n = &e->cycle.entries.v[e->cycle.at++];
     int r = n->w != NULL && n->w->state == WORKLOAD_FLIGHT ? entry_requeue(e, n) : 0;
     n->w = NULL; /* it is not in flight any more: it may go without a word to the cycle */
     return r;
@@ -209,16 +209,16 @@ static int requeue_step(struct engine *e) {
 
 /* Heads go back where they were: nothing was decided about them. */
 void cycle_abort(struct engine *e) {
-    if (e->phase == CYCLE_NONE) {
+    if (e->cycle.phase == CYCLE_NONE) {
         return;
     }
-    if (e->phase == CYCLE_HEADS) {
+    if (e->cycle.phase == CYCLE_HEADS) {
         heads_close(e);
     }
     chosen_clear(e);
     cycle_unreserve(e);
-    for (size_t i = 0; i < e->entries.n; i++) {
-        struct engine_workload *w = e->entries.v[i].w;
+    for (size_t i = 0; i < e->cycle.entries.n; i++) {
+        struct engine_workload *w = e->cycle.entries.v[i].w;
         if (w == NULL || w->state != WORKLOAD_FLIGHT) {
             continue;
         }
@@ -230,25 +230,25 @@ void cycle_abort(struct engine *e) {
             tree_retry(e, w->queue);
         }
     }
-    e->tree->awake = true; /* it is due still */
+    e->cycle.tree->awake = true; /* it is due still */
     cycle_close(e);
 }
 
 static void cycle_start(struct engine *e, struct engine_tree *t) {
-    e->tree = t;
-    e->phase = CYCLE_HEADS;
-    e->at = e->kept = 0;
-    e->progress = 0;
-    e->moved = false;
-    e->round_stale = false;
+    e->cycle.tree = t;
+    e->cycle.phase = CYCLE_HEADS;
+    e->cycle.at = e->cycle.kept = 0;
+    e->cycle.progress = 0;
+    e->cycle.moved = false;
+    e->cycle.round_stale = false;
     t->poked = false;
     t->cycle++;
-    e->cycle = t->cycle > e->cycle ? t->cycle : e->cycle;
-    if (!e->swapped) { /* actions of a cycle that ended in this call are still read */
-        struct arena a = e->tick;
-        e->tick = e->spare;
-        e->spare = a;
-        e->swapped = true;
+    e->cycles = t->cycle > e->cycles ? t->cycle : e->cycles;
+    if (!e->cycle.swapped) { /* actions of a cycle that ended in this call are still read */
+        struct arena a = e->cycle.tick;
+        e->cycle.tick = e->cycle.spare;
+        e->cycle.spare = a;
+        e->cycle.swapped = true;
     }
 }
 
@@ -258,7 +258,7 @@ static int cycle_step(struct engine *e) {
         [CYCLE_ORDER] = order_step,     [CYCLE_PROCESS] = process_step,
         [CYCLE_REQUEUE] = requeue_step,
     };
-    int r = steps[e->phase](e);
+    int r = steps[e->cycle.phase](e);
     if (r == 0 && e->halted) {
         cycle_abort(e);
     }
@@ -270,11 +270,11 @@ static int cycle_step(struct engine *e) {
 /* Of the two arenas, the one that no cycle under way uses is emptied: a cycle that begins in this call takes it. */
 static int run_begin(struct engine *e, int64_t now_ns) {
     e->now_ns = now_ns;
-    e->actions.n = 0;
-    e->swapped = false;
-    arena_reset(&e->spare);
-    if (e->phase == CYCLE_NONE) {
-        arena_reset(&e->tick);
+    e->cycle.actions.n = 0;
+    e->cycle.swapped = false;
+    arena_reset(&e->cycle.spare);
+    if (e->cycle.phase == CYCLE_NONE) {
+        arena_reset(&e->cycle.tick);
     }
     e->halted = e->halted && e->n_not_ready > 0;
     int r = engine_settle(e);
@@ -288,12 +288,12 @@ static int run_end(struct engine *e, int r, const struct engine_action **ret, si
     chosen_in(e);
     if (r != 0) {
         cycle_abort(e);
-        if (e->actions.n == 0) {
+        if (e->cycle.actions.n == 0) {
             return r;
         }
     }
-    *ret = e->actions.v;
-    *ret_n = e->actions.n;
+    *ret = e->cycle.actions.v;
+    *ret_n = e->cycle.actions.n;
     return 0;
 }
 
@@ -301,7 +301,7 @@ static int run_end(struct engine *e, int r, const struct engine_action **ret, si
 static int run_trees(struct engine *e) {
     int r = 0;
     while (r == 0 && e->left > 0 && !e->halted) {
-        if (e->phase != CYCLE_NONE) {
+        if (e->cycle.phase != CYCLE_NONE) {
             e->left--;
             r = cycle_step(e);
             continue;
@@ -327,7 +327,7 @@ int engine_run(struct engine *e, int64_t now_ns, size_t budget, const struct eng
     uint64_t settled = (e->forest.built - built) / ENGINE_SETTLED_A_HEAD;
     budget -=
         settled < budget ? settled : budget - (budget > 0); /* one head is looked at in any case */
-    size_t told = e->tell != NULL ? budget / 4 : 0;         /* the rest is for those not told yet */
+    size_t told = e->agenda.tell != NULL ? budget / 4 : 0;  /* the rest is for those not told yet */
     e->left = budget - told;
     r = r == 0 ? run_trees(e) : r;
     e->left += told;
@@ -336,10 +336,10 @@ int engine_run(struct engine *e, int64_t now_ns, size_t budget, const struct eng
     if (r != 0) {
         return r;
     }
-    bool due = e->phase != CYCLE_NONE || e->forest.dirty || tree_due(e) != NULL;
-    *ret_more = (due && !e->halted) || e->tell != NULL;
+    bool due = e->cycle.phase != CYCLE_NONE || e->forest.dirty || tree_due(e) != NULL;
+    *ret_more = (due && !e->halted) || e->agenda.tell != NULL;
     if (ret_wake_ns != NULL) {
-        const struct engine_tree *t = heap_peek(&e->wakes);
+        const struct engine_tree *t = heap_peek(&e->agenda.wakes);
         *ret_wake_ns = t != NULL ? t->wake_ns : INT64_MAX;
     }
     return 0;
@@ -350,9 +350,9 @@ static int run_one(struct engine *e, struct engine_tree *t) {
     if (t->n_ready == 0 || e->halted) {
         return 0;
     }
-    t->cycle = e->cycle - 1; /* one count for all */
+    t->cycle = e->cycles - 1; /* one count for all */
     cycle_start(e, t);
-    while (r == 0 && e->phase != CYCLE_NONE) {
+    while (r == 0 && e->cycle.phase != CYCLE_NONE) {
         r = cycle_step(e);
     }
     return r;
@@ -365,7 +365,7 @@ int engine_cycle(struct engine *e, int64_t now_ns, const struct engine_action **
     int r = run_begin(e, now_ns);
     e->left = SIZE_MAX;
     e->as_kueue = true;
-    e->cycle++;
+    e->cycles++;
     r = r == 0 ? trees_list(e, &trees) : r;
     for (size_t i = 0; i < trees.n && r == 0; i++) {
         r = trees.v[i]->retry ? tree_unpark(e, trees.v[i]) : 0;

@@ -24,23 +24,24 @@ bool scan_left(const struct engine_workload *w) {
 void scan_keep(struct engine *e, struct engine_workload *w, const struct assignment *a) {
     size_t at = 0;
     if (!scan_holds(e, w) || !scan_left(w)) {
-        w->scan_retries = e->tree->retries; /* a new round */
+        w->scan_retries = e->cycle.tree->retries; /* a new round */
         w->outrun = false;
     }
     for (size_t i = 0; i < w->n_sets; i++) {
         for (size_t k = 0; k < w->sets[i].n_requests; k++) {
             w->sets[i].tried[k] = a->tried[at++];
-            e->moved = e->moved || w->sets[i].tried[k] >= 0;
+            e->cycle.moved = e->cycle.moved || w->sets[i].tried[k] >= 0;
         }
     }
     w->has_tried = true;
     w->tried_generation = w->queue->generation;
-    w->tried_cycle = e->tree->cycle;
+    w->tried_cycle = e->cycle.tree->cycle;
 }
 
 int needs_of(struct engine *e, const struct assignment *a, size_t more, struct preempt_need **ret,
              size_t *ret_n) {
-    struct preempt_need *needs = ARENA_ARRAY(&e->tick, struct preempt_need, a->n_held + more + 1);
+    struct preempt_need *needs =
+        ARENA_ARRAY(&e->cycle.tick, struct preempt_need, a->n_held + more + 1);
     size_t n = 0;
     for (size_t i = 0; needs != NULL && i < a->n_held; i++) {
         size_t k = 0;
@@ -131,7 +132,7 @@ static int64_t spare_pods(const struct engine_workload *w) {
 
 static const int32_t *counts_at(struct engine *e, const struct engine_workload *w, int64_t i,
                                 int64_t total) {
-    int32_t *v = ARENA_ARRAY(&e->tick, int32_t, w->n_sets + 1);
+    int32_t *v = ARENA_ARRAY(&e->cycle.tick, int32_t, w->n_sets + 1);
     for (size_t k = 0; v != NULL && k < w->n_sets; k++) {
         const struct engine_set *s = &w->sets[k];
         int64_t d = s->min_count > 0 && s->min_count < s->count ? s->count - s->min_count : 0;

@@ -236,19 +236,8 @@ enum cycle_phase {
     CYCLE_REQUEUE
 };
 
-struct engine {
-    struct engine_options o;
-    struct names flavor_names, resource_names;
-    struct flavor_vec flavors; /* by number */
-    struct quota_forest forest;
-    struct pool *pool;
-    struct map queues, workloads;
-    struct preempt_scratch *scratch; /* of searches for victims; NULL until there was one */
-    struct usage_ledger *usage;      /* of LocalQueues (usage.h); NULL until one is put */
-    struct map turns;                /* who evicted whom (engine_turns.c) */
-    size_t turns_room;               /* so many, until those of past eras are looked for */
-
-    /* trees */
+/* Which trees are due, and who is still to be told why it waits (engine_tree.c, engine_queue.c). */
+struct engine_agenda {
     uint64_t trees_seen, trees_made;
     uint64_t retry_clock;
     unsigned unparked; /* classes, for the budget */
@@ -257,9 +246,10 @@ struct engine {
     struct engine_class *tell, *tell_last; /* parked classes with members that do not know why */
     struct queue_vec placeless;            /* queues where somebody waits for a place */
     uint64_t pool_seen;                    /* generation when those were last retried */
-    uint64_t lift_mark;
+};
 
-    /* the cycle under way: of one tree at a time */
+/* The cycle under way, of one tree at a time (engine_cycle.c, engine_process.c). */
+struct engine_cycle {
     struct engine_tree *tree;
     enum cycle_phase phase;
     size_t at, kept;    /* next entry of the phase; heads: next queue, and how many stay listed */
@@ -275,15 +265,30 @@ struct engine {
     size_t round_base; /* its first entry */
     size_t progress;   /* decisions of this cycle that changed something */
     bool moved;        /* a scan over flavors is under way */
+    bool round_stale;  /* something was released: shares are to be asked anew */
+    struct action_vec actions;
+};
+
+struct engine {
+    struct engine_options o;
+    struct names flavor_names, resource_names;
+    struct flavor_vec flavors; /* by number */
+    struct quota_forest forest;
+    struct pool *pool;
+    struct map queues, workloads;
+    struct preempt_scratch *scratch; /* of searches for victims; NULL until there was one */
+    struct usage_ledger *usage;      /* of LocalQueues (usage.h); NULL until one is put */
+    struct map turns;                /* who evicted whom (engine_turns.c) */
+    size_t turns_room;               /* so many, until those of past eras are looked for */
+    struct engine_agenda agenda;
+    struct engine_cycle cycle;
+    uint64_t lift_mark; /* engine_seat.c */
     bool
         as_kueue; /* engine_cycle: what is parked waits for the next event, whatever was freed meanwhile */
-    bool round_stale; /* something was released: shares are to be asked anew */
-
-    struct action_vec actions;
-    size_t left;    /* of the budget */
-    size_t looked;  /* holders that searches for victims looked at, not charged yet */
-    int64_t now_ns; /* as engine_run was told */
-    uint64_t cycle; /* the highest of all trees */
+    size_t left;     /* of the budget */
+    size_t looked;   /* holders that searches for victims looked at, not charged yet */
+    int64_t now_ns;  /* as engine_run was told */
+    uint64_t cycles; /* the highest number of a cycle, of all trees */
     size_t n_not_ready;
     bool halted; /* block_until_ready: until nobody is not ready */
 };

@@ -14,21 +14,21 @@
 /* ---- victims so far ---- */
 
 static void chosen_out(struct engine *e) {
-    for (; e->n_out < e->chosen.n; e->n_out++) {
-        (void)held_move(e, e->chosen.v[e->n_out], -1);
+    for (; e->cycle.n_out < e->cycle.chosen.n; e->cycle.n_out++) {
+        (void)held_move(e, e->cycle.chosen.v[e->cycle.n_out], -1);
     }
 }
 
 void chosen_in(struct engine *e) {
-    for (; e->n_out > 0; e->n_out--) {
-        (void)held_move(e, e->chosen.v[e->n_out - 1], 1);
+    for (; e->cycle.n_out > 0; e->cycle.n_out--) {
+        (void)held_move(e, e->cycle.chosen.v[e->cycle.n_out - 1], 1);
     }
 }
 
 void chosen_clear(struct engine *e) {
     chosen_in(e);
-    e->chosen.n = 0;
-    e->chosen_mark++;
+    e->cycle.chosen.n = 0;
+    e->cycle.chosen_mark++;
 }
 
 static bool has_victim(const struct assignment *a, const struct engine_workload *w) {
@@ -41,24 +41,24 @@ static bool has_victim(const struct assignment *a, const struct engine_workload 
 }
 
 void chosen_gone(struct engine *e, struct engine_workload *w) {
-    if (e->phase == CYCLE_NONE || w->queue->tree != e->tree) {
+    if (e->cycle.phase == CYCLE_NONE || w->queue->tree != e->cycle.tree) {
         return;
     }
     chosen_in(e);
-    e->round_stale = true;
-    for (size_t i = 0; i < e->entries.n; i++) {
-        struct entry *n = &e->entries.v[i];
+    e->cycle.round_stale = true;
+    for (size_t i = 0; i < e->cycle.entries.n; i++) {
+        struct entry *n = &e->cycle.entries.v[i];
         n->stale = n->stale || (n->w != NULL && has_victim(&n->a, w));
     }
-    for (size_t i = 0; w->chosen == e->chosen_mark && i < e->chosen.n; i++) {
-        if (e->chosen.v[i] == w) {
-            workload_vec_remove(&e->chosen, i--);
+    for (size_t i = 0; w->chosen == e->cycle.chosen_mark && i < e->cycle.chosen.n; i++) {
+        if (e->cycle.chosen.v[i] == w) {
+            workload_vec_remove(&e->cycle.chosen, i--);
         }
     }
 }
 
 static bool is_chosen(const struct engine *e, const struct engine_workload *w) {
-    return w->chosen == e->chosen_mark;
+    return w->chosen == e->cycle.chosen_mark;
 }
 
 static bool overlaps(const struct engine *e, const struct assignment *a) {
@@ -71,10 +71,10 @@ static bool overlaps(const struct engine *e, const struct assignment *a) {
 }
 
 static int choose(struct engine *e, const struct assignment *a) {
-    int r = workload_vec_room(&e->chosen, a->n_victims);
+    int r = workload_vec_room(&e->cycle.chosen, a->n_victims);
     for (size_t i = 0; r == 0 && i < a->n_victims; i++) {
-        a->victims[i].w->chosen = e->chosen_mark;
-        e->chosen.v[e->chosen.n++] = a->victims[i].w;
+        a->victims[i].w->chosen = e->cycle.chosen_mark;
+        e->cycle.chosen.v[e->cycle.chosen.n++] = a->victims[i].w;
     }
     return r;
 }
@@ -111,8 +111,8 @@ static int fits_now(struct engine *e, const struct assignment *a, bool *ret) {
     chosen_in(e);
     size_t mark = quota_mark(&e->forest);
     int r = 0;
-    for (size_t i = 0; i < e->reserved.n && r == 0; i++) {
-        r = quota_use(&e->forest, e->reserved.v[i].cell, -e->reserved.v[i].v);
+    for (size_t i = 0; i < e->cycle.reserved.n && r == 0; i++) {
+        r = quota_use(&e->forest, e->cycle.reserved.v[i].cell, -e->cycle.reserved.v[i].v);
     }
     *ret = r == 0 && quota_fits(a);
     quota_undo(&e->forest, mark);
@@ -124,7 +124,7 @@ static int fits_then(struct engine *e, const struct assignment *a, bool *ret) {
     chosen_out(e);
     if (a->n_victims == 0) {
         *ret = quota_fits(a);
-        return *ret && e->chosen.n > 0 ? fits_now(e, a, ret) : 0;
+        return *ret && e->cycle.chosen.n > 0 ? fits_now(e, a, ret) : 0;
     }
     uint64_t before = e->o.check_undo ? quota_digest(&e->forest) : 0;
     size_t mark = quota_mark(&e->forest);
@@ -140,7 +140,7 @@ static int reserve(struct engine *e, struct quota_cell *c, int64_t v) {
     if (v <= 0) {
         return 0;
     }
-    int r = reservation_vec_push(&e->reserved, (struct reservation){c, v});
+    int r = reservation_vec_push(&e->cycle.reserved, (struct reservation){c, v});
     return r == 0 ? quota_use(&e->forest, c, v) : r;
 }
 
@@ -170,8 +170,8 @@ static int reserve_some(struct engine *e, const struct assignment *a) {
 }
 
 void cycle_unreserve(struct engine *e) {
-    while (e->reserved.n > 0) {
-        struct reservation *x = &e->reserved.v[--e->reserved.n];
+    while (e->cycle.reserved.n > 0) {
+        struct reservation *x = &e->cycle.reserved.v[--e->cycle.reserved.n];
         quota_use(&e->forest, x->cell, -x->v);
     }
 }
@@ -188,11 +188,11 @@ static int waits(struct entry *n, enum outcome outcome, enum pend_reason reason,
 
 /* The victims so far can be no victims again. */
 static void chosen_hide(struct engine *e, bool hide) {
-    for (size_t i = 0; i < e->chosen.n; i++) {
+    for (size_t i = 0; i < e->cycle.chosen.n; i++) {
         if (hide) {
-            holder_unlist(e->chosen.v[i]);
+            holder_unlist(e->cycle.chosen.v[i]);
         } else {
-            holder_list(e->chosen.v[i]);
+            holder_list(e->cycle.chosen.v[i]);
         }
     }
 }
@@ -241,7 +241,7 @@ static int issue(struct engine *e, struct entry *n) {
         r = r == 0 ? action_add(e, &a) : r;
         if (r == 0) {
             holder_evicting(e, v, true);
-            e->progress++;
+            e->cycle.progress++;
         }
     }
     scan_clear(w);
@@ -297,7 +297,7 @@ static void admitted(struct engine *e, struct entry *n) {
     holder_not_ready(e, w, e->o.block_until_ready);
     n->outcome = OUTCOME_ADMITTED;
     n->w = NULL; /* a holder may go at any time, and no longer takes itself out of the cycle */
-    e->progress++;
+    e->cycle.progress++;
 }
 
 /* Quota and seats together, or neither: a trial. */
@@ -319,7 +319,7 @@ static int admit(struct engine *e, struct entry *n, bool *ret_ok) {
                               .counts = n->a.counts,
                               .considered = n->a.considered};
     *ret_ok = false;
-    int r = action_vec_room(&e->actions, 1);
+    int r = action_vec_room(&e->cycle.actions, 1);
     r = r == 0 ? take_all(e, &n->a) : r;
     r = r == 0 ? entry_seat(e, n, ret_ok, &a.seated) : r;
     r = r == 0 && *ret_ok ? holder_make(e, n, held) : r;

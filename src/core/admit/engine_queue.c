@@ -240,18 +240,18 @@ static void tell_begin(struct engine *e, struct engine_class *c) {
         return;
     }
     c->telling = true;
-    c->tell_prev = e->tell_last;
+    c->tell_prev = e->agenda.tell_last;
     c->tell_next = NULL;
-    *(e->tell_last != NULL ? &e->tell_last->tell_next : &e->tell) = c;
-    e->tell_last = c;
+    *(e->agenda.tell_last != NULL ? &e->agenda.tell_last->tell_next : &e->agenda.tell) = c;
+    e->agenda.tell_last = c;
 }
 
 void class_tell_end(struct engine *e, struct engine_class *c) {
     if (!c->telling) {
         return;
     }
-    *(c->tell_prev != NULL ? &c->tell_prev->tell_next : &e->tell) = c->tell_next;
-    *(c->tell_next != NULL ? &c->tell_next->tell_prev : &e->tell_last) = c->tell_prev;
+    *(c->tell_prev != NULL ? &c->tell_prev->tell_next : &e->agenda.tell) = c->tell_next;
+    *(c->tell_next != NULL ? &c->tell_next->tell_prev : &e->agenda.tell_last) = c->tell_prev;
     c->tell_prev = c->tell_next = NULL;
     c->telling = false;
 }
@@ -368,9 +368,9 @@ void queue_forget(struct engine *e, struct engine_workload *w) {
         break;
     case WORKLOAD_FLIGHT:
         w->queue->flight = NULL;
-        for (size_t i = 0; i < e->entries.n; i++) {
-            if (e->entries.v[i].w == w) {
-                e->entries.v[i].w = NULL;
+        for (size_t i = 0; i < e->cycle.entries.n; i++) {
+            if (e->cycle.entries.v[i].w == w) {
+                e->cycle.entries.v[i].w = NULL;
             }
         }
         break;

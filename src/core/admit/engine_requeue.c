@@ -45,7 +45,7 @@ static int tell_alike(struct engine *e, struct engine_class *c, const struct ver
 static int park_alike(struct engine *e, struct entry *n, bool place) {
     struct engine_workload *w = n->w;
     struct engine_class *c = w->class;
-    e->progress++;
+    e->cycle.progress++;
     scan_clear(w);
     w->missed_place = false;
     queue_park_alike(e, w, place, n->a.verdict->reason);
@@ -58,7 +58,7 @@ static int park_alike(struct engine *e, struct entry *n, bool place) {
 }
 
 static void park_alone(struct engine *e, struct engine_workload *w) {
-    e->progress++;
+    e->cycle.progress++;
     scan_clear(w);
     queue_park(e, w);
 }
@@ -89,14 +89,14 @@ static bool looks_for_victims(struct engine *e, const struct entry *n, bool miss
     bool asked = w->place_round || (n->outcome == OUTCOME_NO_PLACE && !missed_before);
     w->place_round = w->missed_place && !asked && q->when_can_preempt == FUNGIBILITY_NEXT &&
                      (q->within_queue != PREEMPT_NEVER || q->reclaim != PREEMPT_NEVER);
-    e->moved = e->moved || w->place_round;
+    e->cycle.moved = e->cycle.moved || w->place_round;
     return w->place_round;
 }
 
 /* Parked after its last flavor, though something was freed since it tried the first, or others of its cycle kept one
  * from it and may have come to nothing themselves: it begins anew. */
 static bool begins_anew(const struct engine *e, const struct engine_workload *w) {
-    return !e->as_kueue && w->has_tried && (w->outrun || w->scan_retries != e->tree->retries);
+    return !e->as_kueue && w->has_tried && (w->outrun || w->scan_retries != e->cycle.tree->retries);
 }
 
 static int parked(struct engine *e, struct entry *n) {
@@ -113,7 +113,7 @@ static int parked(struct engine *e, struct entry *n) {
     bool no_place = n->outcome == OUTCOME_NO_PLACE;
     if (begins_anew(e, w) && (!no_place || w->outrun)) {
         scan_clear(w);
-        e->moved = true;
+        e->cycle.moved = true;
         back(e, w);
         return 0;
     }
@@ -196,8 +196,8 @@ static int class_verdict(struct engine *e, struct engine_class *c, struct entry 
 }
 
 int tell_some(struct engine *e) {
-    while (e->tell != NULL && e->left > 0) {
-        struct engine_class *c = e->tell;
+    while (e->agenda.tell != NULL && e->left > 0) {
+        struct engine_class *c = e->agenda.tell;
         struct entry n = {0};
         const struct verdict *v = NULL;
         int r = 0;

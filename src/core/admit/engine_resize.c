@@ -26,7 +26,7 @@ static int32_t more_pods(const struct engine_workload *w, const struct engine_wo
 
 const int32_t *resize_counts(struct engine *e, const struct engine_workload *w,
                              const struct engine_workload *prior) {
-    int32_t *v = ARENA_ARRAY(&e->tick, int32_t, w->n_sets + 1);
+    int32_t *v = ARENA_ARRAY(&e->cycle.tick, int32_t, w->n_sets + 1);
     for (size_t i = 0; v != NULL && i < w->n_sets; i++) {
         v[i] = more_pods(w, prior, i);
     }

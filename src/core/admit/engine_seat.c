@@ -53,7 +53,7 @@ static int places_sum(struct engine *e, const struct engine_workload *w, const s
     *ret_pods = 0;
     for (uint32_t i = 0; i < w->n_sets; i++) {
         const struct flavor_input **flavors =
-            ARENA_ARRAY(&e->tick, const struct flavor_input *, a->n_held + 1);
+            ARENA_ARRAY(&e->cycle.tick, const struct flavor_input *, a->n_held + 1);
         if (flavors == NULL) {
             return ERR_NOMEM;
         }
@@ -86,7 +86,7 @@ static int places_of(struct engine *e, const struct engine_workload *w, const st
     if (!pool_has_managed(e->pool)) {
         return 0;
     }
-    struct place_input *sets = ARENA_ARRAY(&e->tick, struct place_input, w->n_sets + 1);
+    struct place_input *sets = ARENA_ARRAY(&e->cycle.tick, struct place_input, w->n_sets + 1);
     int r = sets != NULL ? places_sum(e, w, a, sets, &pods, why) : ERR_NOMEM;
     if (r != 0 || pods == 0 || why->trouble != PLACE_OK) {
         return r;

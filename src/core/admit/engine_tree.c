@@ -18,7 +18,7 @@ int tree_wake_order(const void *a, const void *b, void *ctx) {
 }
 
 void engine_edits(struct engine *e, const struct quota_node *n) {
-    if (e->phase != CYCLE_NONE && n != NULL && n->root == e->tree->root) {
+    if (e->cycle.phase != CYCLE_NONE && n != NULL && n->root == e->cycle.tree->root) {
         cycle_abort(e);
     }
 }
@@ -35,7 +35,8 @@ static bool names_flavor(const struct engine_queue *q, uint32_t flavor) {
 }
 
 void flavor_edits(struct engine *e, uint32_t flavor) {
-    const struct quota_node *n = e->phase != CYCLE_NONE ? e->tree->root->tree_first : NULL;
+    const struct quota_node *n =
+        e->cycle.phase != CYCLE_NONE ? e->cycle.tree->root->tree_first : NULL;
     for (; n != NULL; n = n->tree_next) {
         if (names_flavor(n->user, flavor)) {
             cycle_abort(e);
@@ -63,29 +64,29 @@ static void due_add(struct engine *e, struct engine_tree *t) {
     }
     t->due = true;
     t->due_next = NULL;
-    t->due_prev = e->due_last;
-    *(e->due_last != NULL ? &e->due_last->due_next : &e->due) = t;
-    e->due_last = t;
+    t->due_prev = e->agenda.due_last;
+    *(e->agenda.due_last != NULL ? &e->agenda.due_last->due_next : &e->agenda.due) = t;
+    e->agenda.due_last = t;
 }
 
 static void due_remove(struct engine *e, struct engine_tree *t) {
     if (t->due) {
-        *(t->due_prev != NULL ? &t->due_prev->due_next : &e->due) = t->due_next;
-        *(t->due_next != NULL ? &t->due_next->due_prev : &e->due_last) = t->due_prev;
+        *(t->due_prev != NULL ? &t->due_prev->due_next : &e->agenda.due) = t->due_next;
+        *(t->due_next != NULL ? &t->due_next->due_prev : &e->agenda.due_last) = t->due_prev;
         t->due_next = t->due_prev = NULL;
         t->due = false;
     }
 }
 
 struct engine_tree *tree_due(struct engine *e) {
-    while (e->due != NULL && !e->due->awake && !e->due->retry) {
-        due_remove(e, e->due);
+    while (e->agenda.due != NULL && !e->agenda.due->awake && !e->agenda.due->retry) {
+        due_remove(e, e->agenda.due);
     }
-    return e->due;
+    return e->agenda.due;
 }
 
 void tree_due_last(struct engine *e) {
-    struct engine_tree *t = e->due;
+    struct engine_tree *t = e->agenda.due;
     due_remove(e, t);
     due_add(e, t);
 }
@@ -114,12 +115,12 @@ void tree_wake_at(struct engine *e, struct engine_tree *t, int64_t ns) {
     if (t->wake_place != 0) {
         if (ns < t->wake_ns) {
             t->wake_ns = ns;
-            heap_fix(&e->wakes, t);
+            heap_fix(&e->agenda.wakes, t);
         }
         return;
     }
     t->wake_ns = ns;
-    if (heap_push(&e->wakes, t) != 0) {
+    if (heap_push(&e->agenda.wakes, t) != 0) {
         t->retry = t->poked = true;
         due_add(e, t);
     }
@@ -130,11 +131,12 @@ void tree_list(struct engine *e, struct engine_queue *q) {
     if (!tree_valid(q) || !q->active || q->listed || q->n_active == 0) {
         return;
     }
-    if (e->phase == CYCLE_HEADS && e->tree == t &&
-        e->at > e->kept) { /* there is room for each once */
-        memmove(t->ready + e->kept, t->ready + e->at, (t->n_ready - e->at) * sizeof(*t->ready));
-        t->n_ready -= e->at - e->kept;
-        e->at = e->kept;
+    if (e->cycle.phase == CYCLE_HEADS && e->cycle.tree == t &&
+        e->cycle.at > e->cycle.kept) { /* there is room for each once */
+        memmove(t->ready + e->cycle.kept, t->ready + e->cycle.at,
+                (t->n_ready - e->cycle.at) * sizeof(*t->ready));
+        t->n_ready -= e->cycle.at - e->cycle.kept;
+        e->cycle.at = e->cycle.kept;
     }
     t->ready[t->n_ready++] = q;
     q->listed = true;
@@ -150,7 +152,7 @@ void tree_parks(struct engine *e, struct engine_queue *q) {
 
 void queue_placeless(struct engine *e, struct engine_queue *q) {
     if (!q->waits_place) {
-        q->waits_place = queue_vec_push(&e->placeless, q) == 0;
+        q->waits_place = queue_vec_push(&e->agenda.placeless, q) == 0;
         if (!q->waits_place) {
             tree_retry(e, q); /* not forgotten: tried again, until there is memory to wait */
         }
@@ -158,18 +160,19 @@ void queue_placeless(struct engine *e, struct engine_queue *q) {
 }
 
 void trees_wake(struct engine *e) {
-    for (struct engine_tree *t; (t = heap_peek(&e->wakes)) != NULL && t->wake_ns <= e->now_ns;) {
-        heap_pop(&e->wakes);
+    for (struct engine_tree *t;
+         (t = heap_peek(&e->agenda.wakes)) != NULL && t->wake_ns <= e->now_ns;) {
+        heap_pop(&e->agenda.wakes);
         t->retry = true;
         due_add(e, t);
     }
     uint64_t place = pool_generation(e->pool);
-    if (place == e->pool_seen) {
+    if (place == e->agenda.pool_seen) {
         return;
     }
-    e->pool_seen = place;
-    for (; e->placeless.n > 0; e->placeless.n--) {
-        struct engine_queue *q = e->placeless.v[e->placeless.n - 1];
+    e->agenda.pool_seen = place;
+    for (; e->agenda.placeless.n > 0; e->agenda.placeless.n--) {
+        struct engine_queue *q = e->agenda.placeless.v[e->agenda.placeless.n - 1];
         q->waits_place = false;
         tree_retry(e, q);
         tree_wake(e, q);
@@ -188,11 +191,11 @@ int tree_unpark(struct engine *e, struct engine_tree *t) {
         if (r != 0) {
             return r;
         }
-        e->left -= ++e->unparked % 16 == 0; /* some sixteen of these cost what a head does */
+        e->left -= ++e->agenda.unparked % 16 == 0; /* some sixteen of these cost what a head does */
     }
     if (t->parks == NULL) {
         t->retry = false;
-        t->retries = ++e->retry_clock;
+        t->retries = ++e->agenda.retry_clock;
         t->awake = t->n_ready > 0;
         t->idle = 0;
     }
@@ -228,7 +231,7 @@ static void queues_able(struct engine *e) {
 static void tree_free(struct engine *e, struct engine_tree *t) {
     due_remove(e, t);
     if (t->wake_place != 0) {
-        heap_remove(&e->wakes, t);
+        heap_remove(&e->agenda.wakes, t);
     }
     mem_free(t);
 }
@@ -304,9 +307,9 @@ static int trees_make(struct engine *e) {
             mem_free(t);
             continue;
         }
-        t->cycle = e->cycle;
-        t->born = e->trees_made++;
-        t->retries = ++e->retry_clock;
+        t->cycle = e->cycles;
+        t->born = e->agenda.trees_made++;
+        t->retries = ++e->agenda.retry_clock;
         for (struct quota_node *q = t->root->tree_first; q != NULL; q = q->tree_next) {
             tree_take(e, t, q->user);
         }
@@ -327,7 +330,7 @@ int engine_settle(struct engine *e) {
     if (!e->forest.dirty) {
         return 0;
     }
-    assert(e->phase == CYCLE_NONE || !e->tree->root->stale);
+    assert(e->cycle.phase == CYCLE_NONE || !e->cycle.tree->root->stale);
     queues_able(e);
     int r = quota_settle(&e->forest);
     return r == 0 ? trees_make(e) : r;
@@ -343,13 +346,13 @@ static int root_cmp(const void *a, const void *b) {
 
 int trees_list(struct engine *e, struct tree_vec *out) {
     size_t i = 0;
-    e->trees_seen++;
+    e->agenda.trees_seen++;
     for (const struct map_entry *m; (m = map_next(&e->queues, &i)) != NULL;) {
         struct engine_tree *t = ((struct engine_queue *)m->value)->tree;
-        if (t == NULL || t->seen == e->trees_seen) {
+        if (t == NULL || t->seen == e->agenda.trees_seen) {
             continue;
         }
-        t->seen = e->trees_seen;
+        t->seen = e->agenda.trees_seen;
         if (tree_vec_push(out, t) != 0) {
             return ERR_NOMEM;
         }

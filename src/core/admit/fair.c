@@ -127,7 +127,7 @@ static int knot_measure(struct engine *e, struct knot *k) {
 }
 
 static struct knot *knot_new(struct engine *e, const struct quota_node *n) {
-    struct knot *k = ARENA_NEW(&e->tick, struct knot);
+    struct knot *k = ARENA_NEW(&e->cycle.tick, struct knot);
     if (k != NULL) {
         k->node = n;
         heap_init(&k->children, knot_cmp, e, offsetof(struct knot, place));
@@ -140,12 +140,12 @@ static int leaf_add(struct engine *e, struct fair_round *r, const struct entry *
                     struct knot **ret) {
     struct quota_node *n = x->w->queue->node;
     struct knot *below = knot_new(e, n);
-    struct contender *c = ARENA_NEW(&e->tick, struct contender);
+    struct contender *c = ARENA_NEW(&e->cycle.tick, struct contender);
     if (below == NULL || c == NULL) {
         return ERR_NOMEM;
     }
     *c = (struct contender){x, x->preemptor, x->w->priority, x->w->queued_ns,
-                            arena_str(&e->tick, x->w->uid)};
+                            arena_str(&e->cycle.tick, x->w->uid)};
     below->best = c;
     *ret = below;
     for (n = n->parent; n != NULL; n = n->parent) {
@@ -186,7 +186,7 @@ static int knot_settle(struct engine *e, struct knot *k) {
         return 0;
     }
     if (p->children.v == NULL) {
-        p->children.v = ARENA_ARRAY(&e->tick, void *, p->n_children);
+        p->children.v = ARENA_ARRAY(&e->cycle.tick, void *, p->n_children);
         p->children.cap = p->children.v != NULL ? p->n_children : 0;
     }
     return p->children.v != NULL ? heap_push(&p->children, k) : ERR_NOMEM;
@@ -209,13 +209,13 @@ static int settle_up(struct engine *e, struct knot *leaf) {
 }
 
 int fair_begin(struct engine *e, const struct entry *entries, size_t n, struct fair_round **ret) {
-    struct fair_round *r = ARENA_NEW(&e->tick, struct fair_round);
-    struct knot **leaves = ARENA_ARRAY(&e->tick, struct knot *, n + 1);
+    struct fair_round *r = ARENA_NEW(&e->cycle.tick, struct fair_round);
+    struct knot **leaves = ARENA_ARRAY(&e->cycle.tick, struct knot *, n + 1);
     if (r == NULL || leaves == NULL) {
         return ERR_NOMEM;
     }
     r->entries = entries;
-    r->roots = ARENA_ARRAY(&e->tick, struct knot *, n + 1);
+    r->roots = ARENA_ARRAY(&e->cycle.tick, struct knot *, n + 1);
     int code = r->roots != NULL ? 0 : ERR_NOMEM;
     e->forest.stamp++;
     for (size_t i = 0; i < n && code == 0; i++) {

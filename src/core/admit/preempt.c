@@ -368,7 +368,7 @@ int preempt_find(struct engine *e, const struct preempt_ask *ask, struct victim 
     int r = search_run(&s, e, ask);
     struct victim *v = NULL;
     if (r == 0 && s.m->out.n > 0) {
-        v = ARENA_ARRAY(&e->tick, struct victim, s.m->out.n);
+        v = ARENA_ARRAY(&e->cycle.tick, struct victim, s.m->out.n);
         if (v == NULL) {
             return ERR_NOMEM;
         }

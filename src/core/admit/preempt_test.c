@@ -325,7 +325,7 @@ static void without_memory(void **state) {
             assert_true(r == (hit ? ERR_NOMEM : 0));
             assert_true(before == quota_digest(&e->forest));
             assert_int_equal(e->forest.trial, 0);
-            arena_reset(&e->tick); /* as the next cycle does */
+            arena_reset(&e->cycle.tick); /* as the next cycle does */
             assert_string_equal(fixture_find(e, w, 2), "b1:reclaim");
             engine_free(e);
         }

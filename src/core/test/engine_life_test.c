@@ -136,7 +136,7 @@ static void cycle_of_x(struct world *w) {
     run(w);
     submit(w, "x1", "x", 0, 1, 4000);
     assert_int_equal(engine_run(w->e, 0, 1, &a, &n, &more, NULL), 0);
-    assert_int_equal(w->e->phase, CYCLE_HEADS);
+    assert_int_equal(w->e->cycle.phase, CYCLE_HEADS);
 }
 
 /* What happens in one tree, edits as well, leaves the cycle of another alone; an edit of its own ends it. */
@@ -163,9 +163,9 @@ static void trees_apart(void **state) {
     engine_cohort_del(w.e, STR("cz"));
     engine_flavor_del(w.e, STR("g"));
     assert_true(engine_queue_active(w.e, STR("z"))); /* settled, and it goes on */
-    assert_int_equal(w.e->phase, CYCLE_HEADS);
+    assert_int_equal(w.e->cycle.phase, CYCLE_HEADS);
     assert_int_equal(engine_run(w.e, 0, 1, &a, &n, &more, NULL), 0);
-    assert_int_not_equal(w.e->phase, CYCLE_NONE);
+    assert_int_not_equal(w.e->cycle.phase, CYCLE_NONE);
     run(&w);
     assert_string_equal(w.story, "+x1 ");
     engine_free(w.e);
@@ -179,28 +179,28 @@ static void own_edits(void **state) {
     put_queue(&w, "y", "", "f");
     cycle_of_x(&w);
     flavor(&w, "f", (struct flavor_input){0});
-    assert_int_equal(w.e->phase, CYCLE_NONE);
+    assert_int_equal(w.e->cycle.phase, CYCLE_NONE);
     cycle_of_x(&w);
     put_queue(&w, "x", "cx", "f");
-    assert_int_equal(w.e->phase, CYCLE_NONE);
+    assert_int_equal(w.e->cycle.phase, CYCLE_NONE);
     cycle_of_x(&w);
     put_queue(&w, "y", "cx", "f"); /* it comes to the tree, */
-    assert_int_equal(w.e->phase, CYCLE_NONE);
+    assert_int_equal(w.e->cycle.phase, CYCLE_NONE);
     cycle_of_x(&w);
     put_queue(&w, "y", "", "f"); /* and leaves it */
-    assert_int_equal(w.e->phase, CYCLE_NONE);
+    assert_int_equal(w.e->cycle.phase, CYCLE_NONE);
     cycle_of_x(&w);
     put_cohort(&w, "cx", "top");
-    assert_int_equal(w.e->phase, CYCLE_NONE);
+    assert_int_equal(w.e->cycle.phase, CYCLE_NONE);
     cycle_of_x(&w);
     put_cohort(&w, "other", "top");
-    assert_int_equal(w.e->phase, CYCLE_NONE);
+    assert_int_equal(w.e->cycle.phase, CYCLE_NONE);
     cycle_of_x(&w);
     engine_cohort_del(w.e, STR("top"));
-    assert_int_equal(w.e->phase, CYCLE_NONE);
+    assert_int_equal(w.e->cycle.phase, CYCLE_NONE);
     cycle_of_x(&w);
     engine_flavor_del(w.e, STR("f"));
-    assert_int_equal(w.e->phase, CYCLE_NONE);
+    assert_int_equal(w.e->cycle.phase, CYCLE_NONE);
     flavor(&w, "f", (struct flavor_input){0});
     run(&w);
     assert_string_equal(w.story, "+x1 ");

@@ -370,8 +370,8 @@ static int holding_find(struct take *t, struct found *f) {
 /* What a cycle under way keeps for its heads: no usage yet. */
 static int64_t reserved_of(const struct engine *e, const struct quota_cell *c) {
     int64_t v = 0;
-    for (size_t i = 0; i < e->reserved.n; i++) {
-        v += e->reserved.v[i].cell == c ? e->reserved.v[i].v : 0;
+    for (size_t i = 0; i < e->cycle.reserved.n; i++) {
+        v += e->cycle.reserved.v[i].cell == c ? e->cycle.reserved.v[i].v : 0;
     }
     return v;
 }

@@ -278,10 +278,10 @@ static void ends_no_cycle(void **state) {
         }
         submit(e, "w", "a", 5, 9, 3000);
         assert_int_equal(engine_run(e, 0, budget, &a, &n, &more, NULL), 0);
-        enum cycle_phase phase = e->phase;
-        kept = kept || e->reserved.n > 0;
+        enum cycle_phase phase = e->cycle.phase;
+        kept = kept || e->cycle.reserved.n > 0;
         assert_int_equal(clone_take(e, &q, 1, NULL, 0, &l, &c), 0);
-        assert_int_equal(e->phase, phase);
+        assert_int_equal(e->cycle.phase, phase);
         assert_int_equal(c.holding_left_out, 2);
         int64_t held = 0;
         for (size_t i = 0; i < c.n_holding; i++) {
