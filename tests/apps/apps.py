@@ -5,7 +5,10 @@ Pods are processes. Namespace `free` has no queue: there pods start as soon as t
 """
 import json
 import os
+import re
+import subprocess
 import sys
+import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from harness import check, run_tests, wait_for, with_default_queue
@@ -281,6 +284,38 @@ def test_a_thousand_replicas(b):
     wait_for("a thousand pods", all_there, seconds=120)
     w.kubectl("scale", "deployment", "many", "--replicas=0")
     wait_for("none", lambda: not w.get("deployment", "many")["status"].get("replicas"), seconds=120)
+
+
+
+def readme_lines(section):
+    """What a section of the README has people type: without remarks behind two blanks and #."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "README.md"), encoding="utf-8") as f:
+        block = f.read().split(f"\n## {section}\n")[1].split("\n## ")[0].split("```")[1]
+    return [line.split("  #")[0].strip() for line in block.splitlines() if line.strip()]
+
+
+def test_readme(b):
+    """The section "Keep it running", line by line; the forwarded port is one that is free."""
+    tools = os.path.join(b.root, "words")
+    os.mkdir(tools)
+    os.symlink(os.path.abspath(b.kubectl_program), os.path.join(tools, "kubectl"))
+    env = dict(b.env, PATH=tools + os.pathsep + os.environ["PATH"])
+    lines, seen = readme_lines("Keep it running"), set()
+    for line in lines:
+        seen.add(line.split()[1])
+        if " port-forward " not in line:
+            done = subprocess.run(line, shell=True, env=env, capture_output=True, text=True, timeout=120, check=False)
+            check(done.returncode == 0, f"{line}: {done.stderr}")
+            check(" exec " not in line or "nameserver" in done.stdout, f"{line} says {done.stdout}")
+            continue
+        forward = subprocess.Popen(line.replace(" 8080:", " :").split(), env=env, stdout=subprocess.PIPE, text=True)
+        port = re.search(r":(\d+) ->", forward.stdout.readline()).group(1)
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as page:
+            check(b"Directory listing" in page.read(), "the page of the pod")
+        forward.terminate()
+        forward.wait(30)
+    check(seen == {"create", "rollout", "expose", "port-forward", "exec"}, f"the section types {seen}")
+    check("successfully rolled out" in b.kubectl("rollout", "status", "deployment/web", "--timeout=60s"), "and again")
 
 
 if __name__ == "__main__":
