@@ -207,7 +207,7 @@ def measure(api, up, data, count):
 
 def main():
     berth, count = os.path.realpath(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 10000
-    folder = tempfile.mkdtemp(prefix="berth-bench.")
+    folder = tempfile.mkdtemp(prefix="berth-bench.", dir="/var/tmp")
     data = os.path.join(folder, "data")
     log = open(os.path.join(folder, "log"), "wb")
     up = subprocess.Popen([berth, "up", "--data", data, "--listen", "127.0.0.1:0", "--gpus", "none", "--runtime",

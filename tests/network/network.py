@@ -255,6 +255,25 @@ def test_a_killed_router_is_followed_by_another(b):
     check(ip(b, "a") == address, "the pod has another address")
 
 
+def test_networks_are_given_again_unused_alone(b):
+    which = "readlink /proc/self/ns/net"
+    b.kubectl("create", "namespace", "other")
+    first = inside(b, which)
+    check(first.startswith("net:["), first)
+    check(inside(b, which) == first, "a network that nobody used is not given again")
+    check(inside(b, which, "other") != first, "a pod has the network of a pod of another namespace")
+    counts = inside(b, "cat /proc/net/dev; " + which + "; " + get("http://10.42.0.1:1/"))
+    check(first in counts, counts)
+    check(all(set(line.split()[1:]) == {"0"} for line in counts.split("\n")[2:4]), f"traffic of others: {counts}")
+    check(inside(b, which) != first, "a network that was used is given again")
+    # The address is another one each time, and the right one.
+    kept = inside(b, which)
+    b.apply(server("a"))
+    answers(b, "a")
+    inside.n += 1
+    check(inside(b, which) != kept, "two pods have one network")
+
+
 def test_variables_of_services(b):
     b.apply(service("web-one", clusterIP="10.43.0.77"))
     wait_for("the variables", lambda: "10.43.0.77 80 tcp://10.43.0.77:80" in inside(

@@ -21,7 +21,7 @@
 enum { AGAIN_MS = 1000, LINE_BYTES = 64 << 10, OUT_BYTES = 256 << 20 };
 
 struct network_pod {
-    char uid[64], ip[16], netns[48];
+    char uid[64], ns[64], ip[16], netns[48];
     uint32_t address;
     network_attached *done; /* an answer is due */
     void *ctx;
@@ -112,9 +112,17 @@ static void say(struct network *n, struct str line) {
 }
 
 static void say_pod(struct network *n, const char *op, const struct network_pod *p) {
-    char line[200];
-    int k = snprintf(line, sizeof(line), "{\"op\":\"%s\",\"uid\":\"%s\",\"ip\":\"%s\"}", op, p->uid,
-                     p->ip);
+    char line[300];
+    static const char format[] = "{\"op\":\"%s\",\"uid\":\"%s\",\"ip\":\"%s\",\"ns\":\"%s\"}";
+    int k = snprintf(line, sizeof(line), format, op, p->uid, p->ip, p->ns);
+
+    say(n, str_from(line, (size_t)k));
+}
+
+static void say_detach(struct network *n, const struct network_pod *p, bool ended) {
+    char line[160];
+    int k = snprintf(line, sizeof(line), "{\"op\":\"detach\",\"uid\":\"%s\",\"ended\":%s}", p->uid,
+                     ended ? "true" : "false");
 
     say(n, str_from(line, (size_t)k));
 }
@@ -165,7 +173,8 @@ static void refuse_later(struct network *n, struct network_pod *p, int code, con
     drop_pod(n, p);
 }
 
-void network_attach(struct network *n, struct str uid, network_attached *done, void *ctx) {
+void network_attach(struct network *n, struct str uid, struct str ns, network_attached *done,
+                    void *ctx) {
     struct network_pod *p = map_get(&n->pods, uid);
     struct err err;
 
@@ -175,7 +184,7 @@ void network_attach(struct network *n, struct str uid, network_attached *done, v
     }
     p = p ? p : add_pod(n, uid);
     uint32_t address = p == NULL ? 0 : p->address ? p->address : take_address(n);
-    if (!address || n->failed) {
+    if (!address || n->failed || !str_copy(ns, p->ns, sizeof(p->ns))) {
         int code = err_set(&err, ERR_TOO_MANY, p ? "no address is free in %s" : "no memory for %s",
                            n->o.pods);
         if (p) {
@@ -194,11 +203,11 @@ void network_attach(struct network *n, struct str uid, network_attached *done, v
     }
 }
 
-void network_detach(struct network *n, struct str uid) {
+void network_detach(struct network *n, struct str uid, bool ended) {
     struct network_pod *p = map_get(&n->pods, uid);
 
     if (p) {
-        say_pod(n, "detach", p);
+        say_detach(n, p, ended);
         drop_pod(n, p);
     }
 }
@@ -209,7 +218,7 @@ void network_keep(struct network *n, bool (*known)(void *ctx, struct str uid), v
     for (size_t i = 0; (e = map_next(&n->pods, &i));) {
         struct network_pod *p = e->value;
         if (!known(ctx, str_of(p->uid))) {
-            network_detach(n, str_of(p->uid));
+            network_detach(n, str_of(p->uid), false);
         }
     }
 }

@@ -37,8 +37,10 @@ void network_free(struct network *n); /* the router stays */
  * that is attached already keeps what it has. */
 typedef void network_attached(void *ctx, int code, struct str ip, struct str netns,
                               const struct err *err);
-void network_attach(struct network *n, struct str uid, network_attached *done, void *ctx);
-void network_detach(struct network *n, struct str uid); /* also one that is not attached */
+void network_attach(struct network *n, struct str uid, struct str ns, network_attached *done,
+                    void *ctx);
+/* Also one that is not attached. ended: all processes of the pod have, for certain (link_pool.h). */
+void network_detach(struct network *n, struct str uid, bool ended);
 /* Detaches what nobody knows any more. */
 void network_keep(struct network *n, bool (*known)(void *ctx, struct str uid), void *ctx);
 /* The address of a pod that is attached or about to be, or "". */

@@ -25,7 +25,7 @@
 #include "node/net/rtnl.h"
 #include "node/node.h"
 
-enum { REPORT = 3, BACKLOG = 64, IDLE_MS = 5000, IDLE_ROUNDS = 2 };
+enum { REPORT = 3, BACKLOG = 64, IDLE_MS = 5000, IDLE_ROUNDS = 2, FILL_MS = 20 };
 
 uint32_t router_gateway(const struct router_options *o) {
     return o->pods + 1;
@@ -83,6 +83,8 @@ static int furnish(struct router *r, struct err *err) {
     if (r->netlink == -1) {
         return err_set(err, ERR_IO, "no network namespace");
     }
+    r->links = (struct link_pool){
+        .ns_fd = r->ns_fd, .netlink = r->netlink, .gateway = router_gateway(&r->o)};
     store("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
     store("/proc/sys/net/ipv4/conf/all/send_redirects", "0");
     int error = store("/proc/sys/net/ipv4/conf/all/rp_filter", "1");
@@ -177,6 +179,18 @@ static void on_pod(void *ctx, const struct model_pod *was, const struct model_po
 
 /* ---- the worker's life ---- */
 
+void router_fill(struct router *r) {
+    loop_clock(r->loop)->timer_start(r->filler, FILL_MS * NS_PER_MS);
+}
+
+static void on_fill(void *ctx) {
+    struct router *r = ctx;
+
+    if (link_pool_fill(&r->links)) {
+        router_fill(r);
+    }
+}
+
 static void on_idle(void *ctx) {
     struct router *r = ctx;
     struct clock *c = loop_clock(r->loop);
@@ -215,8 +229,9 @@ static int begin(struct router *r, const struct router_spaces *in, int listen_fd
     r->model.ctx = r;
     struct clock *c = loop_clock(r->loop);
     r->idle = c->timer_new(c, on_idle, r);
+    r->filler = c->timer_new(c, on_fill, r);
     r->ports = ports_new(r);
-    if (r->idle == NULL || r->ports == NULL) {
+    if (r->idle == NULL || r->filler == NULL || r->ports == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     if (r->o.uplink) {
@@ -233,6 +248,7 @@ static int begin(struct router *r, const struct router_spaces *in, int listen_fd
         outside_hold(&r->outside, r->own_user);
     }
     c->timer_start(r->idle, IDLE_MS * NS_PER_MS);
+    router_fill(r);
     return code;
 }
 
@@ -272,6 +288,7 @@ static int work(struct router *r, const struct router_spaces *in, int listen_fd)
     nft_free(r->nft);
     if (r->loop) {
         loop_clock(r->loop)->timer_free(r->idle);
+        loop_clock(r->loop)->timer_free(r->filler);
         loop_free(r->loop);
     }
     return code ? 1 : 0;

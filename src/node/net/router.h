@@ -20,9 +20,10 @@
  *
  * Who talks to it: the node, in JSON lines on the socket DIR/node/router.sock:
  *
- *     {"op":"attach","uid":"...","ip":"10.42.0.2"}   a namespace for a pod; answer {"uid","netns"} or {"uid","error"}
+ *     {"op":"attach","uid":"...","ip":"10.42.0.2","ns":"default"}
+ *                                                    a namespace for a pod; answer {"uid","netns"} or {"uid","error"}
  *     {"op":"adopt","uid":"...","ip":"..."}              it has a link from before the worker was another; no answer
- *     {"op":"detach","uid":"..."}
+ *     {"op":"detach","uid":"...","ended":true}           ended: all of its processes have (link_pool.h)
  *     {"op":"hello"}                                     answer {"pods":[{"uid","ip"}],"userns","uplink"}
  *     {"op":"begin"} {"op":"put",...} ... {"op":"end"}   everything that is known of Services; model.h has the records
  *     {"op":"put",...} {"op":"drop","key":"..."}         what changed
@@ -40,6 +41,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "net/loop.h"
+#include "node/net/link_pool.h"
 #include "node/net/rules.h"
 
 enum { ROUTER_LINE_MAX = 8 << 20, ROUTER_CLIENTS_MAX = 256 };
@@ -76,7 +78,7 @@ int router_keep(void (*start)(void *ctx, int line, const struct router_spaces *i
 struct router_pod {
     char uid[64];
     uint32_t ip;
-    int ns_fd;
+    struct pod_link *link; /* NULL: it was made by a worker before this one */
 };
 
 struct router {
@@ -88,6 +90,8 @@ struct router {
     bool own_user;   /* a user namespace of its own */
     bool uplink;     /* is there */
     struct map pods; /* uid -> struct router_pod */
+    struct link_pool links;
+    struct timer *filler; /* makes links ahead, when nobody has asked for one for a moment */
     struct net_model model;
     struct net_rules rules;
     struct nft *nft;
@@ -102,10 +106,11 @@ struct router {
 uint32_t router_gateway(const struct router_options *o);
 
 /* router_pods.c */
-int router_attach(struct router *r, struct str uid, uint32_t ip, struct router_pod **ret,
-                  struct err *err);
+int router_attach(struct router *r, struct str uid, struct str ns, uint32_t ip,
+                  struct router_pod **ret, struct err *err);
 void router_adopt(struct router *r, struct str uid, uint32_t ip);
-void router_detach(struct router *r, struct str uid);
+/* ended: all processes of the pod have, for certain. */
+void router_detach(struct router *r, struct str uid, bool ended);
 void router_pods_release(struct router *r);
 /* Detaches pods that have no shim any more; true when none is left. */
 bool router_pods_sweep(struct router *r);
@@ -114,6 +119,9 @@ bool router_pods_sweep(struct router *r);
 int router_serve_start(struct router *r, int listen_fd, struct err *err);
 bool router_serve_busy(const struct router *r); /* a node is connected */
 void router_serve_free(struct router_serve *s);
+
+/* Soon, when nobody asks for one: links are made ahead. */
+void router_fill(struct router *r);
 
 /* After a change of the model: rules, listeners and names follow, soon. */
 void router_changed(struct router *r);

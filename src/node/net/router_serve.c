@@ -70,14 +70,14 @@ static void attach(struct router_client *c, yyjson_val *v) {
         say_error(c, uid, &err);
         return;
     }
-    if (router_attach(r, uid, ip, &p, &err)) {
+    if (router_attach(r, uid, json_str_at(v, "ns"), ip, &p, &err)) {
         say_error(c, uid, &err);
         return;
     }
     buf_init(&b, 4096);
     buf_c(&b, "{\"uid\":");
     buf_json(&b, uid);
-    buf_f(&b, ",\"netns\":\"/proc/%d/fd/%d\"}\n", (int)getpid(), p->ns_fd);
+    buf_f(&b, ",\"netns\":\"/proc/%d/fd/%d\"}\n", (int)getpid(), p->link ? p->link->ns_fd : -1);
     say(c, &b, -1);
     buf_release(&b);
 }
@@ -96,7 +96,7 @@ static void hello(struct router_client *c) {
         const struct router_pod *p = e->value;
         model_ip_text(p->ip, ip);
         buf_f(&b, "%s{\"uid\":\"%s\",\"ip\":\"%s\",\"netns\":\"/proc/%d/fd/%d\"}", first ? "" : ",",
-              p->uid, ip, (int)getpid(), p->ns_fd);
+              p->uid, ip, (int)getpid(), p->link ? p->link->ns_fd : -1);
     }
     buf_c(&b, "],\"userns\":\"");
     if (r->own_user) {
@@ -145,7 +145,7 @@ static void obey(struct router_client *c, struct str line) {
                 router_adopt(r, json_str_at(v, "uid"), ip);
             }
         } else if (str_is(op, "detach")) {
-            router_detach(r, json_str_at(v, "uid"));
+            router_detach(r, json_str_at(v, "uid"), json_bool_at(v, "ended", false));
         } else if (str_is(op, "socket")) {
             give_socket(c, v);
         } else if (str_is(op, "hello")) {

@@ -103,7 +103,8 @@ static int link_index(int fd, const char *name) {
 }
 
 int rtnl_veth(int fd, const char *name, int ns_fd, int *ret_link, struct err *err) {
-    const struct ifinfomsg i = {0}, peer = {.ifi_index = RTNL_PEER};
+    const struct ifinfomsg i = {.ifi_flags = IFF_UP, .ifi_change = IFF_UP},
+                           peer = {.ifi_index = RTNL_PEER};
     struct rtnl_request r = begin(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &i, sizeof(i));
 
     add(&r, IFLA_IFNAME, name, strlen(name) + 1);
@@ -124,34 +125,34 @@ int rtnl_veth(int fd, const char *name, int ns_fd, int *ret_link, struct err *er
     return *ret_link ? 0 : err_set(err, ERR_INTERNAL, "network link %s is not there", name);
 }
 
-int rtnl_remove(int fd, const char *name, struct err *err) {
-    const struct ifinfomsg i = {0};
-    struct rtnl_request r = begin(RTM_DELLINK, 0, &i, sizeof(i));
-
-    add(&r, IFLA_IFNAME, name, strlen(name) + 1);
-    int code = ask(fd, &r);
-    return code == ENODEV ? 0 : told(code, err, "remove a network link");
-}
-
-int rtnl_address(int fd, int link, uint32_t ip, struct err *err) {
+static int address(int fd, int type, int flags, int link, uint32_t ip) {
     const struct ifaddrmsg m = {
         .ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_index = (unsigned)link};
-    struct rtnl_request r = begin(RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, &m, sizeof(m));
+    struct rtnl_request r = begin(type, flags, &m, sizeof(m));
     uint32_t wire = htonl(ip);
 
     add(&r, IFA_LOCAL, &wire, sizeof(wire));
     add(&r, IFA_ADDRESS, &wire, sizeof(wire));
-    return told(ask(fd, &r), err, "give a network link its address");
+    return ask(fd, &r);
 }
 
-int rtnl_route(int fd, int link, uint32_t dst, int bits, uint32_t via, struct err *err) {
+int rtnl_address(int fd, int link, uint32_t ip, struct err *err) {
+    return told(address(fd, RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, link, ip), err,
+                "give a network link its address");
+}
+
+int rtnl_address_remove(int fd, int link, uint32_t ip, struct err *err) {
+    return told(address(fd, RTM_DELADDR, 0, link, ip), err, "take a network link its address");
+}
+
+static int route(int fd, int type, int flags, int link, uint32_t dst, int bits, uint32_t via) {
     const struct rtmsg m = {.rtm_family = AF_INET,
                             .rtm_dst_len = (unsigned char)bits,
                             .rtm_table = RT_TABLE_MAIN,
                             .rtm_protocol = RTPROT_STATIC,
                             .rtm_scope = via ? RT_SCOPE_UNIVERSE : RT_SCOPE_LINK,
                             .rtm_type = RTN_UNICAST};
-    struct rtnl_request r = begin(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &m, sizeof(m));
+    struct rtnl_request r = begin(type, flags, &m, sizeof(m));
     uint32_t to = htonl(dst), next = htonl(via);
 
     if (bits) {
@@ -161,7 +162,18 @@ int rtnl_route(int fd, int link, uint32_t dst, int bits, uint32_t via, struct er
         add(&r, RTA_GATEWAY, &next, sizeof(next));
     }
     add(&r, RTA_OIF, &link, sizeof(link));
-    return told(ask(fd, &r), err, "add a route");
+    return ask(fd, &r);
+}
+
+int rtnl_route(int fd, int link, uint32_t dst, int bits, uint32_t via, struct err *err) {
+    return told(route(fd, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, link, dst, bits, via), err,
+                "add a route");
+}
+
+int rtnl_route_remove(int fd, int link, uint32_t dst, int bits, struct err *err) {
+    int code = route(fd, RTM_DELROUTE, 0, link, dst, bits, 0);
+
+    return code == ESRCH ? 0 : told(code, err, "remove a route");
 }
 
 static void one_route(struct nlmsghdr *h, void (*each)(void *ctx, uint32_t dst, int bits),

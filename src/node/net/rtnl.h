@@ -17,14 +17,17 @@
 int rtnl_open(struct err *err);
 
 int rtnl_up(int fd, int link, struct err *err);
-/* One end, named `name`, stands here; the other, "eth0" with index RTNL_PEER, in the namespace ns_fd. */
+/* One end, named `name`, stands here; the other, "eth0" with index RTNL_PEER, in the namespace ns_fd.
+ * The first is up. */
 enum { RTNL_LOOPBACK = 1, RTNL_PEER = 2 };
 int rtnl_veth(int fd, const char *name, int ns_fd, int *ret_link, struct err *err);
-int rtnl_remove(int fd, const char *name, struct err *err); /* no such link: 0 */
 /* With the prefix of one host. */
 int rtnl_address(int fd, int link, uint32_t ip, struct err *err);
+int rtnl_address_remove(int fd, int link, uint32_t ip, struct err *err);
 /* To dst/bits through link; via 0: what is there is reached directly. */
 int rtnl_route(int fd, int link, uint32_t dst, int bits, uint32_t via, struct err *err);
+/* No such route: 0. */
+int rtnl_route_remove(int fd, int link, uint32_t dst, int bits, struct err *err);
 /* Calls each with every IPv4 route of the main table that is no default route. */
 int rtnl_routes(int fd, void (*each)(void *ctx, uint32_t dst, int bits), void *ctx,
                 struct err *err);

@@ -76,6 +76,7 @@ struct pod {
     /* its network: pods_net.c */
     char ip[16], netns[48];
     bool attaching, attached;
+    bool ended; /* its shim saw all of its processes end */
     /* events of the shim: up to which one they are told; how many new ones may be */
     int64_t told_seq, tell_mono;
     int tells;

@@ -20,7 +20,7 @@ static void on_attached(void *ctx, int code, struct str ip, struct str netns,
 
     p->attaching = false;
     if (p->state != POD_PREPARING) { /* stopped meanwhile */
-        network_detach(p->pods->o.network, str_of(p->uid));
+        network_detach(p->pods->o.network, str_of(p->uid), false);
     } else if (code == 0) {
         p->attached = true;
         str_copy(ip, p->ip, sizeof(p->ip));
@@ -40,14 +40,14 @@ bool pod_attach(struct pod *p) {
     }
     if (!p->attaching) {
         p->attaching = p->waiting_answer = true;
-        network_attach(ps->o.network, str_of(p->uid), on_attached, p);
+        network_attach(ps->o.network, str_of(p->uid), str_of(p->ns), on_attached, p);
     }
     return false;
 }
 
 void pod_detach(struct pod *p) {
     if (p->pods->o.network && !p->attaching) {
-        network_detach(p->pods->o.network, str_of(p->uid));
+        network_detach(p->pods->o.network, str_of(p->uid), p->ended && !p->lost);
     }
     p->attached = false;
 }

@@ -82,6 +82,7 @@ void pod_read_state(struct pod *p) {
         p->shim_state = copy;
         p->shim_pid = json_i64_at(root, "pid", 0);
         p->shim_start = (uint64_t)json_i64_at(root, "start", 0);
+        p->ended = json_bool_at(root, "ended", false);
     }
     if (p->recovering) {
         pod_tell_forget(p, root);

@@ -111,9 +111,13 @@ void shim_state_write(struct shim *s, const char *phase) {
     buf_init(&b, 1 << 20);
     buf_c(&b, "{\"unmet\":");
     buf_json(&b, str_of(s->unmet));
-    buf_f(&b, ",\"pid\":%d,\"start\":%llu,\"phase\":\"%s\",\"stopping\":%s,\"containers\":[",
-          (int)getpid(), (unsigned long long)proc_start(getpid()), phase,
-          s->stopping ? "true" : "false");
+    /* A cell whose process 1 was reaped has none left: the kernel ends it last. */
+    bool ended = strcmp(phase, "Running") != 0 && s->sandbox.walls && s->cell.init == 0;
+    buf_f(
+        &b,
+        ",\"pid\":%d,\"start\":%llu,\"phase\":\"%s\",\"stopping\":%s,\"ended\":%s,\"containers\":[",
+        (int)getpid(), (unsigned long long)proc_start(getpid()), phase,
+        s->stopping ? "true" : "false", ended ? "true" : "false");
     for (size_t i = 0; i < s->n; i++) {
         if (i) {
             buf_ch(&b, ',');
