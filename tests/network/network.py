@@ -7,6 +7,7 @@ Each test is a function test_*, and starts its own Berth. Prints a line each, cl
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -272,6 +273,24 @@ def test_networks_are_given_again_unused_alone(b):
     answers(b, "a")
     inside.n += 1
     check(inside(b, which) != kept, "two pods have one network")
+
+
+def test_no_answer_of_the_router_is_lost(b):
+    """Who asks much and reads late: as a node does that starts thousands of pods."""
+    b.apply(server("a"))
+    ip(b, "a")
+    line = socket.socket(socket.AF_UNIX)
+    line.settimeout(30)
+    here = os.open(os.path.join(b.data, "node"), os.O_PATH)
+    line.connect(f"/proc/self/fd/{here}/router.sock")
+    os.close(here)
+    line.sendall(b'{"op":"hello"}\n' * 5000)
+    answers, text = 0, b""
+    while answers < 5000:
+        text = line.recv(1 << 20)
+        check(text, f"{answers} answers, then the end")
+        answers += text.count(b"\n")
+    line.close()
 
 
 def test_variables_of_services(b):

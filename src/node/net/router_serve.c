@@ -14,7 +14,7 @@ struct router_client {
     struct router_client *next;
     int fd;
     struct loop_fd *watch;
-    struct buf in;
+    struct buf in, out;
     bool node; /* said hello: it is a node, and not somebody who wants a socket */
 };
 
@@ -26,21 +26,57 @@ struct router_serve {
     size_t n;
 };
 
-static void say(const struct router_client *c, const struct buf *line, int give) {
-    struct iovec v = {line->p, line->n};
-    char room[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))) = {0};
+static void on_ready(void *ctx, int events);
+
+/* Readable always, writable while something waits: a node that is busy with many pods reads late. */
+static bool watch(struct router_client *c) {
+    loop_fd_free(c->watch);
+    c->watch = loop_fd(c->serve->r->loop, c->fd, LOOP_READABLE | (c->out.n ? LOOP_WRITABLE : 0),
+                       on_ready, c, NULL);
+    return c->watch != NULL;
+}
+
+static void flush(struct router_client *c) {
+    bool waited = c->out.n > 0;
+
+    while (c->out.n) {
+        ssize_t n = send(c->fd, c->out.p, c->out.n, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n == -1) {
+            break; /* full, or gone: reading tells which */
+        }
+        buf_consume(&c->out, (size_t)n);
+    }
+    if (waited) {
+        watch(c);
+    }
+}
+
+static void say(struct router_client *c, const struct buf *line) {
+    ssize_t n = c->out.n ? 0 : send(c->fd, line->p, line->n, MSG_NOSIGNAL | MSG_DONTWAIT);
+    size_t sent = n > 0 ? (size_t)n : 0;
+
+    if (sent < line->n) {
+        buf_add(&c->out, line->p + sent, line->n - sent);
+        watch(c);
+    }
+}
+
+/* To who has been told nothing yet: there is room. */
+static void hand_over(const struct router_client *c, int fd) {
+    char byte = fd == -1 ? '-' : '+',
+         room[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))) = {0};
+    struct iovec v = {&byte, 1};
     struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
 
-    if (give != -1) {
+    if (fd != -1) {
         m.msg_control = room;
         m.msg_controllen = sizeof(room);
         struct cmsghdr *h = CMSG_FIRSTHDR(&m);
         h->cmsg_level = SOL_SOCKET;
         h->cmsg_type = SCM_RIGHTS;
         h->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(h), &give, sizeof(int));
+        memcpy(CMSG_DATA(h), &fd, sizeof(int));
     }
-    /* The node reads at once, and its answers are short: this never waits for long. */
     (void)!sendmsg(c->fd, &m, MSG_NOSIGNAL);
 }
 
@@ -53,7 +89,7 @@ static void say_error(struct router_client *c, struct str uid, const struct err 
     buf_c(&b, ",\"error\":");
     buf_json(&b, str_of(err->text));
     buf_c(&b, "}\n");
-    say(c, &b, -1);
+    say(c, &b);
     buf_release(&b);
 }
 
@@ -78,7 +114,7 @@ static void attach(struct router_client *c, yyjson_val *v) {
     buf_c(&b, "{\"uid\":");
     buf_json(&b, uid);
     buf_f(&b, ",\"netns\":\"/proc/%d/fd/%d\"}\n", (int)getpid(), p->link ? p->link->ns_fd : -1);
-    say(c, &b, -1);
+    say(c, &b);
     buf_release(&b);
 }
 
@@ -103,19 +139,15 @@ static void hello(struct router_client *c) {
         buf_f(&b, "/proc/%d/ns/user", (int)getpid());
     }
     buf_f(&b, "\",\"uplink\":%s}\n", r->uplink ? "true" : "false");
-    say(c, &b, -1);
+    say(c, &b);
     buf_release(&b);
 }
 
 static void give_socket(struct router_client *c, yyjson_val *v) {
     int type = str_is(json_str_at(v, "type"), "udp") ? SOCK_DGRAM : SOCK_STREAM;
     int fd = socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    struct buf b;
 
-    buf_init(&b, 64);
-    buf_c(&b, fd == -1 ? "-" : "+");
-    say(c, &b, fd);
-    buf_release(&b);
+    hand_over(c, fd);
     if (fd != -1) {
         close(fd);
     }
@@ -173,17 +205,16 @@ static void free_client(struct router_client *c) {
     loop_fd_free(c->watch);
     close(c->fd);
     buf_release(&c->in);
+    buf_release(&c->out);
     mem_free(c);
 }
 
-static void on_bytes(void *ctx, int events) {
-    struct router_client *c = ctx;
+static void read_lines(struct router_client *c) {
     char *room = buf_room(&c->in, LINE_BYTES);
     ssize_t n = room ? recv(c->fd, room, LINE_BYTES, MSG_DONTWAIT) : -1;
     size_t from = c->in.n;
     const char *end;
 
-    (void)events;
     if (n == -1 && room && (errno == EAGAIN || errno == EINTR)) {
         return;
     }
@@ -201,6 +232,17 @@ static void on_bytes(void *ctx, int events) {
     buf_consume(&c->in, used);
 }
 
+static void on_ready(void *ctx, int events) {
+    struct router_client *c = ctx;
+
+    if (events & LOOP_WRITABLE) {
+        flush(c);
+    }
+    if (events & LOOP_READABLE) {
+        read_lines(c);
+    }
+}
+
 static void on_client(void *ctx, int events) {
     struct router_serve *s = ctx;
     int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC);
@@ -210,9 +252,9 @@ static void on_client(void *ctx, int events) {
     if (c) {
         *c = (struct router_client){.serve = s, .fd = fd};
         buf_init(&c->in, ROUTER_LINE_MAX);
-        c->watch = loop_fd(s->r->loop, fd, LOOP_READABLE, on_bytes, c, NULL);
+        buf_init(&c->out, 2 * ANSWER_BYTES);
     }
-    if (c == NULL || c->watch == NULL) {
+    if (c == NULL || !watch(c)) {
         mem_free(c);
         if (fd != -1) {
             close(fd);
