@@ -1,11 +1,9 @@
 /*
  * tls_cert: our own authority: making, signing and renewing certificates. See tls.h.
  *
- * Files appear whole: each is written under a temporary name, synced and renamed; keys are created 0600 with O_EXCL.
+ * Files appear whole, and keys are 0600 from the first byte (base/file_store.h).
  * The key comes first, so that a certificate never stands without its key; a pair that does not fit is made anew.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <openssl/bn.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
@@ -13,10 +11,9 @@
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "base/file_store.h"
 #include "base/mem.h"
 #include "net/tls_int.h"
 
@@ -36,32 +33,10 @@ static void pair_release(struct cert_pair *p) {
 /* ---- files ---- */
 
 static int write_bio(const char *path, BIO *bio, mode_t mode, struct err *err) {
-    struct buf tmp;
-    buf_init(&tmp, 4096);
-    buf_f(&tmp, "%s.new", path);
-    _cleanup_free_ char *name = mem_cstr(buf_view(&tmp));
-    buf_release(&tmp);
-    if (name == NULL) {
-        return err_set(err, ERR_NOMEM, "no memory");
-    }
-    unlink(name); /* of a crash in the middle */
-    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-    if (fd < 0) {
-        return err_sys(err, errno, "%s", name);
-    }
     char *p = NULL;
     long n = BIO_get_mem_data(bio, &p);
-    ssize_t w = write(fd, p, (size_t)n);
-    int e = w < 0 ? errno : w != n ? ENOSPC : fsync(fd) != 0 ? errno : 0;
-    close(fd);
-    if (e == 0 && rename(name, path) != 0) {
-        e = errno;
-    }
-    if (e != 0) {
-        unlink(name);
-        return err_sys(err, e, "%s", path);
-    }
-    return 0;
+
+    return file_store_path(path, str_from(p, (size_t)n), mode, err);
 }
 
 static int write_pair(const char *cert_path, const char *key_path, const struct cert_pair *p,

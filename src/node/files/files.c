@@ -20,66 +20,6 @@ bool path_plain(struct str name) {
            !str_is(name, ".") && !str_is(name, "..");
 }
 
-static int write_all(int fd, struct str s) {
-    while (s.n) {
-        ssize_t n = write(fd, s.p, s.n);
-        if (n == -1 && errno != EINTR) {
-            return -1;
-        }
-        s = str_skip(s, n > 0 ? (size_t)n : 0);
-    }
-    return 0;
-}
-
-static int sync_folder(const char *dir) {
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int r = fd == -1 ? -1 : fsync(fd), e = errno;
-
-    if (fd != -1) {
-        close(fd);
-    }
-    errno = e;
-    return r;
-}
-
-static int store(const char *dir, const char *name, struct str bytes, mode_t mode, bool synced,
-                 struct err *err) {
-    char path[PATH_LEN], temp[PATH_LEN];
-
-    if (path_join(path, dir, name, err) || path_join(temp, dir, ".new", err)) {
-        return ERR_TOO_LARGE;
-    }
-    unlink(temp);
-    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-    if (fd == -1) {
-        return err_sys(err, errno, "%s", temp);
-    }
-    int r = write_all(fd, bytes), e = errno;
-    if (r == 0 && (fchmod(fd, mode) == -1 || (synced && fsync(fd) == -1))) {
-        r = -1;
-        e = errno;
-    }
-    close(fd);
-    if (r == 0 && (rename(temp, path) == -1 || (synced && sync_folder(dir) == -1))) {
-        r = -1;
-        e = errno;
-    }
-    if (r == -1) {
-        unlink(temp);
-        return err_sys(err, e, "%s", path);
-    }
-    return 0;
-}
-
-int file_store(const char *dir, const char *name, struct str bytes, mode_t mode, struct err *err) {
-    return store(dir, name, bytes, mode, false, err);
-}
-
-int file_store_synced(const char *dir, const char *name, struct str bytes, mode_t mode,
-                      struct err *err) {
-    return store(dir, name, bytes, mode, true, err);
-}
-
 int file_load(const char *dir, const char *name, struct arena *a, struct str *ret,
               struct err *err) {
     char path[PATH_LEN];
@@ -117,6 +57,29 @@ int file_load(const char *dir, const char *name, struct arena *a, struct str *re
         *ret = str_from(p, n);
     }
     return code;
+}
+
+int file_load_json(const char *dir, const char *name, struct arena *a, yyjson_doc **ret,
+                   struct err *err) {
+    struct str text;
+    struct err why;
+    int code = file_load(dir, name, a, &text, err);
+
+    if (code) {
+        return code;
+    }
+    if (str_empty(str_trim(text))) {
+        return err_set(err, ERR_SYNTAX,
+                       "%s/%s is empty: put it back from a backup, or remove it to begin anew", dir,
+                       name);
+    }
+    if (json_parse(a, text, ret, &why)) {
+        return err_set(err, ERR_SYNTAX,
+                       "%s/%s is damaged (%.200s): put it back from a backup, or remove it to "
+                       "begin anew",
+                       dir, name, why.text);
+    }
+    return 0;
 }
 
 int dir_make(const char *path, mode_t mode, struct err *err) {

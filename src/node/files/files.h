@@ -1,6 +1,6 @@
 /*
  * files: small files and folders, without surprises: names are ours or checked, links are not
- * followed where a tenant could have put one, replacing is by rename.
+ * followed where a tenant could have put one. Files are replaced by base/file_store.
  */
 #ifndef BERTH_NODE_FILES_H
 #define BERTH_NODE_FILES_H
@@ -8,7 +8,8 @@
 #include <sys/types.h>
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "base/file_store.h"
+#include "wire/json/json.h"
 
 enum { PATH_LEN = 1024, FILE_READ_MAX = 8 << 20 };
 
@@ -17,13 +18,11 @@ int path_join(char out[PATH_LEN], const char *a, const char *b, struct err *err)
 /* A file name without '/' that is not "." or "..". */
 bool path_plain(struct str name);
 
-/* Writes dir/name whole: to a temporary name, then rename. Not synced. */
-int file_store(const char *dir, const char *name, struct str bytes, mode_t mode, struct err *err);
-/* The same, and it is on disk, as is its name, when 0 is returned. */
-int file_store_synced(const char *dir, const char *name, struct str bytes, mode_t mode,
-                      struct err *err);
 /* The whole file, in the arena. ERR_NOT_FOUND when it is not there. */
 int file_load(const char *dir, const char *name, struct arena *a, struct str *ret, struct err *err);
+/* A state file of ours, as JSON. Empty, torn or anything else but JSON is ERR_SYNTAX, with the path and what to do. */
+int file_load_json(const char *dir, const char *name, struct arena *a, yyjson_doc **ret,
+                   struct err *err);
 
 /* mkdir -p; existing folders are left as they are. */
 int dir_make(const char *path, mode_t mode, struct err *err);

@@ -35,7 +35,12 @@ static int add(struct users *u, struct str project, uid_t id) {
     return 0;
 }
 
-static int read_all(struct users *u, yyjson_val *root) {
+/* A number that is no group id of ours (0 is root's) must not become one. */
+static bool is_group(int64_t n) {
+    return n >= USERS_FIRST && n < USERS_FIRST + USERS_MAX;
+}
+
+static int read_all(struct users *u, yyjson_val *root, struct err *err) {
     yyjson_obj_iter it;
     yyjson_val *k;
     int code = 0;
@@ -44,7 +49,11 @@ static int read_all(struct users *u, yyjson_val *root) {
     while (code == 0 && (k = yyjson_obj_iter_next(&it))) {
         int64_t n = yyjson_get_sint(yyjson_obj_iter_get_val(k));
         if (!str_is(json_str(k), CIRCLE)) {
-            code = add(u, json_str(k), (uid_t)n);
+            code = is_group(n) ? add(u, json_str(k), (uid_t)n)
+                               : err_set(err, ERR_INVALID,
+                                         "%s/users.json: %.*s has group id %lld, expected one "
+                                         "from %d: put the file back from a backup, or remove it",
+                                         u->dir, STR_ARG(json_str(k)), (long long)n, USERS_FIRST);
         } else if (n >= 0 && n < USERS_PODS_MAX) {
             u->at = u->written = (uint32_t)n; /* what was handed out before lies behind it */
         }
@@ -54,7 +63,6 @@ static int read_all(struct users *u, yyjson_val *root) {
 
 int users_init(struct users *u, const char *dir, struct err *err) {
     struct arena a;
-    struct str text;
     yyjson_doc *doc;
 
     *u = (struct users){.dir = dir, .next = USERS_FIRST};
@@ -64,12 +72,9 @@ int users_init(struct users *u, const char *dir, struct err *err) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     arena_init(&a, 64 << 20);
-    int code = file_load(dir, "users.json", &a, &text, err);
+    int code = file_load_json(dir, "users.json", &a, &doc, err);
     if (code == 0) {
-        code = json_parse(&a, text, &doc, err);
-    }
-    if (code == 0) {
-        code = read_all(u, yyjson_doc_get_root(doc));
+        code = read_all(u, yyjson_doc_get_root(doc), err);
     }
     arena_release(&a);
     return code == ERR_NOT_FOUND ? 0 : code;

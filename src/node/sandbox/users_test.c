@@ -90,11 +90,36 @@ static void test_the_circle(void **state) {
     dir_remove(dir, NULL);
 }
 
+/* A damaged file is told of by name, and no number in it makes a project's pods run as a group of the machine. */
+static void test_damaged_file(void **state) {
+    static const struct {
+        const char *text, *told;
+        int code;
+    } rows[] = {{"", "users.json is empty", ERR_SYNTAX},
+                {"  \n", "users.json is empty", ERR_SYNTAX},
+                {"{\".\":0,\"team-a\":19000", "users.json is damaged", ERR_SYNTAX},
+                {"{\"team-a\":0}", "team-a has group id 0", ERR_INVALID},
+                {"{\"team-a\":\"x\"}", "team-a has group id 0", ERR_INVALID}};
+    char dir[PATH_LEN];
+    struct users u;
+    struct err err;
+
+    test_folder(dir);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_ok(file_store(dir, "users.json", str_of(rows[i].text), 0600, &err), &err);
+        assert_int_equal(users_init(&u, dir, &err), rows[i].code);
+        assert_non_null(strstr(err.text, rows[i].told));
+        users_release(&u);
+    }
+    dir_remove(dir, NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_projects_keep_theirs),
         cmocka_unit_test(test_pods_have_their_own),
         cmocka_unit_test(test_the_circle),
+        cmocka_unit_test(test_damaged_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

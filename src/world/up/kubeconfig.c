@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file_store.h"
 #include "base/mem.h"
 #include "wire/text/base64.h"
 
@@ -72,17 +73,6 @@ static int render(const struct kubeconfig_options *o, struct buf *b, struct err 
     return r ? r : buf_ok(b);
 }
 
-static int write_all(int fd, struct str s) {
-    while (s.n) {
-        ssize_t n = write(fd, s.p, s.n);
-        if (n == -1 && errno != EINTR) {
-            return errno;
-        }
-        s = str_skip(s, n > 0 ? (size_t)n : 0);
-    }
-    return fsync(fd) == -1 ? errno : 0;
-}
-
 /* Is it there as it should be? Then a start on a full disk need not write it. */
 static bool is_same(const char *path, struct str text) {
     char part[4096];
@@ -98,34 +88,15 @@ static bool is_same(const char *path, struct str text) {
     return same && read(fd, part, 1) == 0;
 }
 
-static int replace_file(const char *path, struct str text, struct err *err) {
-    char tmp[4096];
-    if (is_same(path, text)) {
-        return 0;
-    }
-    if (snprintf(tmp, sizeof(tmp), "%s.XXXXXX", path) >= (int)sizeof(tmp)) {
-        return err_set(err, ERR_BAD_REQUEST, "%s: the path is too long", path);
-    }
-    _cleanup_(closep) int fd = mkostemp(tmp, O_CLOEXEC); /* 0600 */
-    if (fd == -1) {
-        return err_sys(err, errno, "create %s", tmp);
-    }
-    int e = write_all(fd, text);
-    if (e == 0 && rename(tmp, path) == -1) {
-        e = errno;
-    }
-    if (e != 0) {
-        unlink(tmp);
-        return err_sys(err, e, "write %s", path);
-    }
-    return 0;
+static int store(const char *path, struct str text, struct err *err) {
+    return is_same(path, text) ? 0 : file_store_path(path, text, 0600, err);
 }
 
 int kubeconfig_write(const struct kubeconfig_options *o, struct err *err) {
     struct buf b;
     buf_init(&b, 4 * PEM_MAX);
     int r = render(o, &b, err);
-    r = r ? r : replace_file(o->path, buf_view(&b), err);
+    r = r ? r : store(o->path, buf_view(&b), err);
     buf_release(&b);
     return r;
 }
