@@ -130,9 +130,7 @@ static void on_gpus_read(void *ctx, const struct err *err) {
         node_fail(n, err);
         return;
     }
-    if (err == NULL) {
-        pods_set_gpus(n->pods, n->gpus);
-    }
+    pods_set_gpus(n->pods, n->gpus); /* GPUs may come later */
     node_register(n);
 }
 
@@ -222,6 +220,7 @@ static int start_gpus(struct node *n, struct err *err) {
                                    .log = n->log,
                                    .nvml = n->nvml,
                                    .dir = n->dir,
+                                   .library = library,
                                    .manage_mig = n->o.manage_mig,
                                    .changed = on_gpus_changed,
                                    .trouble = on_gpu_trouble,

@@ -21,7 +21,7 @@ SIM_CALL(DeviceGetCount_v2, unsigned *ret) {
     if (r) {
         return r;
     }
-    *ret = sim_gpu_board->gpus;
+    *ret = (unsigned)__builtin_popcount(sim.present);
     return sim_end(NVML_SUCCESS);
 }
 
@@ -31,13 +31,14 @@ SIM_CALL(DeviceGetHandleByIndex_v2, unsigned index, struct nvml_device **ret) {
     if (r) {
         return r;
     }
-    if (index >= sim_gpu_board->gpus) {
+    unsigned gpu = sim_gpu_at(index);
+    if (gpu == SIM_GPUS) {
         return sim_end(NVML_INVALID_ARGUMENT);
     }
-    if (sim.gpu[index].lost) {
+    if (sim.gpu[gpu].lost) {
         return sim_end(NVML_GPU_IS_LOST);
     }
-    *ret = (struct nvml_device *)sim_device_handle(index);
+    *ret = (struct nvml_device *)sim_device_handle(gpu);
     return sim_end(NVML_SUCCESS);
 }
 

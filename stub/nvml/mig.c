@@ -9,6 +9,8 @@
 
 #include "sim.h"
 
+enum { FOREVER_MS = 3600000 };
+
 SIM_CALL(DeviceGetMigMode, struct nvml_device *d, unsigned *current, unsigned *pending) {
     int r = sim_begin("nvmlDeviceGetMigMode");
 
@@ -197,21 +199,11 @@ static unsigned new_gi_id(struct sim_gpu *g, const struct sim_profile *p) {
     return id;
 }
 
-static int make_gi(struct nvml_device *d, unsigned id, const struct nvml_placement *where,
-                   struct nvml_gpu_instance **ret) {
-    int r = NVML_SUCCESS;
-    struct sim_gpu *g = sim_gpu_of(d, &r);
-    const struct sim_profile *p = sim_profile(sim_gpu_board, id);
-    unsigned row = 0, start = where ? where->start : 0;
+int sim_gi_make(struct sim_gpu *g, const struct sim_profile *p, unsigned start, unsigned *ret_row) {
+    unsigned row = 0;
 
-    if (g == NULL || p == NULL) {
-        return g ? NVML_INVALID_ARGUMENT : r;
-    }
-    if (!g->mig || (where && where->size != p->size)) {
-        return g->mig ? NVML_INVALID_ARGUMENT : NVML_NOT_SUPPORTED;
-    }
-    while (where == NULL && start < sim_gpu_board->slices && !fits(g, p, start)) {
-        start++;
+    if (!g->mig) {
+        return NVML_NOT_SUPPORTED;
     }
     while (row < SIM_INSTANCES && g->gi[row].used) {
         row++;
@@ -219,9 +211,41 @@ static int make_gi(struct nvml_device *d, unsigned id, const struct nvml_placeme
     if (!fits(g, p, start) || row == SIM_INSTANCES) {
         return NVML_INSUFFICIENT_RESOURCES;
     }
-    g->gi[row] = (struct sim_gi){1, new_gi_id(g, p), id, start, p->size};
-    *ret = (struct nvml_gpu_instance *)sim_gi_handle((unsigned)(g - sim.gpu), row);
+    g->gi[row] = (struct sim_gi){1, new_gi_id(g, p), p->id, start, p->size};
+    *ret_row = row;
     return NVML_SUCCESS;
+}
+
+static int make_gi(struct nvml_device *d, unsigned id, const struct nvml_placement *where,
+                   struct nvml_gpu_instance **ret) {
+    int r = NVML_SUCCESS;
+    struct sim_gpu *g = sim_gpu_of(d, &r);
+    const struct sim_profile *p = sim_profile(sim_gpu_board, id);
+    unsigned row, start = where ? where->start : 0;
+
+    if (g == NULL || p == NULL) {
+        return g ? NVML_INVALID_ARGUMENT : r;
+    }
+    if (where && where->size != p->size) {
+        return NVML_INVALID_ARGUMENT;
+    }
+    while (where == NULL && start < sim_gpu_board->slices && !fits(g, p, start)) {
+        start++;
+    }
+    if (sim.astray_ms) {
+        sim.astray = (struct sim_astray){sim_now_ns() + sim.astray_ms * 1000000ull,
+                                         (unsigned)(g - sim.gpu), id, start};
+        sim.astray_ms = 0;
+        sim_end(NVML_SUCCESS);
+        sim_sleep_ms(FOREVER_MS);
+        sim_begin("nvmlDeviceCreateGpuInstance");
+        return NVML_UNKNOWN;
+    }
+    r = sim_gi_make(g, p, start, &row);
+    if (r == 0) {
+        *ret = (struct nvml_gpu_instance *)sim_gi_handle((unsigned)(g - sim.gpu), row);
+    }
+    return r;
 }
 
 SIM_CALL(DeviceCreateGpuInstance, struct nvml_device *d, unsigned id,

@@ -125,7 +125,7 @@ SIM_CALL(BerthSimHold, const char *uuid, unsigned processes) {
     if (r) {
         return r;
     }
-    for (unsigned i = 0; i < sim_gpu_board->gpus; i++) {
+    for (unsigned i = 0; i < SIM_GPUS; i++) {
         sim_uuid(own, "GPU", 1, i);
         if (!strcmp(own, uuid)) {
             sim.gpu[i].held = processes;

@@ -8,7 +8,10 @@
  *
  *     BERTH_SIM_GPUS     8xh200, 1xh200 or 4xa100-80gb
  * BERTH_SIM_STATE    path of the state file; BERTH_SIM_STATE.faults, when it appears, is read once
- * and removed: lines "xid GPU CODE [GI]", "lost GPU", "found GPU", "slow MS", "held GPU 0|1"
+ * and removed: lines "xid GPU CODE [GI]", "lost GPU", "found GPU", "slow MS", "held GPU 0|1",
+ * "gone GPU", "come GPU" (taken out, put in: the calls count what is there, where a real library counts once),
+ * "late CALL MS" (the next CALL acts at once and answers MS later), "astray MS" (the next creation of a
+ * GPU instance never answers, and the instance appears MS later, whatever became of the caller)
  * BERTH_SIM_MISSING  names of calls, separated by commas, that answer FUNCTION_NOT_FOUND, as an old
  * driver does
  *
@@ -71,8 +74,16 @@ struct sim_gpu {
     struct sim_gi gi[SIM_INSTANCES];
     struct sim_ci ci[SIM_MIG];
 };
+/* A GPU instance that a call left behind on its way. */
+struct sim_astray {
+    uint64_t due_ns; /* 0: none */
+    uint32_t gpu, profile, start;
+};
 struct sim_state {
-    uint32_t magic, slow_ms;
+    uint32_t magic, slow_ms, late_ms, astray_ms;
+    uint32_t present; /* bit i: GPU i is in the machine */
+    char late_call[64];
+    struct sim_astray astray;
     uint64_t seed, serial; /* of the next UUID */
     uint64_t events_next;
     char spec[32];
@@ -94,10 +105,13 @@ struct sim_handle {
  * sim_begin there is nothing to end.
  */
 int sim_begin(const char *what);
+void sim_sleep_ms(unsigned ms); /* without the lock: after sim_end */
 int sim_end(int result);
 extern struct sim_state sim;                  /* valid between begin and end */
 extern const struct sim_board *sim_gpu_board; /* likewise */
 
+/* The GPU of an index: those that are there, counted; SIM_GPUS: none. */
+unsigned sim_gpu_at(unsigned index);
 struct sim_handle *sim_device_handle(unsigned gpu);
 struct sim_handle *sim_mig_handle(unsigned gpu, unsigned row);
 struct sim_handle *sim_gi_handle(unsigned gpu, unsigned row);
@@ -109,6 +123,8 @@ struct sim_gpu *sim_gpu_of(void *handle,
 struct sim_ci *sim_mig_of(void *handle, unsigned *ret_gpu);
 struct sim_gi *sim_gi_of(void *handle, unsigned *ret_gpu);
 struct sim_gi *sim_gi_by_id(struct sim_gpu *g, unsigned id);
+/* Makes a GPU instance there, as a driver would: 0 and its row, or INVALID_ARGUMENT, INSUFFICIENT_RESOURCES ... */
+int sim_gi_make(struct sim_gpu *g, const struct sim_profile *p, unsigned start, unsigned *ret_row);
 
 void sim_uuid(char out[48], const char *prefix, uint64_t a, uint64_t b);
 uint64_t sim_now_ns(void);

@@ -12,12 +12,12 @@
 
 #include "sim.h"
 
-#define SIM_MAGIC 0xBE47001u
+#define SIM_MAGIC 0xBE47002u
 
 struct sim_state sim;
 const struct sim_board *sim_gpu_board;
 
-static unsigned inits;
+static unsigned inits, late_ms; /* late_ms: how long the call that runs sleeps after it has acted */
 static int state_fd = -1;
 static struct sim_handle devices[SIM_GPUS], migs[SIM_GPUS][SIM_MIG], gis[SIM_GPUS][SIM_INSTANCES],
     cis[SIM_GPUS][SIM_MIG];
@@ -75,7 +75,7 @@ unsigned sim_power_mw(const struct sim_gpu *g, unsigned gpu) {
 static void integrate(void) {
     uint64_t now = sim_now_ns();
 
-    for (unsigned i = 0; i < sim_gpu_board->gpus; i++) {
+    for (unsigned i = 0; i < SIM_GPUS; i++) {
         struct sim_gpu *g = &sim.gpu[i];
         if (g->energy_at_ns && now > g->energy_at_ns) {
             g->energy_uj += (now - g->energy_at_ns) / 1000000u * sim_power_mw(g, i);
@@ -91,6 +91,7 @@ static void fresh(const char *spec) {
     if (getrandom(&sim.seed, sizeof(sim.seed), 0) != sizeof(sim.seed)) {
         sim.seed = sim_now_ns();
     }
+    sim.present = (1u << sim_gpu_board->gpus) - 1;
     for (unsigned i = 0; i < SIM_GPUS; i++) {
         sim.gpu[i].mig = sim.gpu[i].mig_pending = 1;
     }
@@ -107,6 +108,7 @@ static void add_event(unsigned gpu, unsigned xid, unsigned gi) {
 
 static void apply_fault(const char *line) {
     unsigned a = 0, b = 0, gi = NVML_WHOLE_GPU;
+    char call[64] = "";
 
     if (sscanf(line, "xid %u %u %u", &a, &b, &gi) >= 2 && a < SIM_GPUS) {
         add_event(a, b, gi);
@@ -114,8 +116,19 @@ static void apply_fault(const char *line) {
         sim.gpu[a].lost = 1;
     } else if (sscanf(line, "found %u", &a) == 1 && a < SIM_GPUS) {
         sim.gpu[a].lost = 0;
+    } else if (sscanf(line, "gone %u", &a) == 1 && a < SIM_GPUS) {
+        sim.present &= ~(1u << a);
+        memset(sim.gpu[a].gi, 0, sizeof(sim.gpu[a].gi));
+        memset(sim.gpu[a].ci, 0, sizeof(sim.gpu[a].ci));
+    } else if (sscanf(line, "come %u", &a) == 1 && a < SIM_GPUS) {
+        sim.present |= 1u << a;
     } else if (sscanf(line, "slow %u", &a) == 1) {
         sim.slow_ms = a;
+    } else if (sscanf(line, "late %63s %u", call, &a) == 2) {
+        memcpy(sim.late_call, call, sizeof(sim.late_call));
+        sim.late_ms = a;
+    } else if (sscanf(line, "astray %u", &a) == 1) {
+        sim.astray_ms = a;
     } else if (sscanf(line, "held %u %u", &a, &b) == 2 && a < SIM_GPUS) {
         for (unsigned i = 0; i < SIM_MIG; i++) {
             sim.gpu[a].ci[i].held = sim.gpu[a].ci[i].used ? b : 0;
@@ -167,16 +180,34 @@ static int load(void) {
     }
     integrate();
     read_faults();
+    if (sim.astray.due_ns && sim_now_ns() >= sim.astray.due_ns) {
+        const struct sim_profile *p = sim_profile(sim_gpu_board, sim.astray.profile);
+        unsigned row;
+        sim.astray.due_ns = 0;
+        sim_gi_make(&sim.gpu[sim.astray.gpu], p, sim.astray.start,
+                    &row); /* or the place is taken */
+    }
     return 0;
 }
 
+void sim_sleep_ms(unsigned ms) {
+    struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
+
+    while (nanosleep(&t, &t) == -1 && errno == EINTR) {
+    }
+}
+
 int sim_end(int result) {
+    unsigned late = late_ms;
+
+    late_ms = 0;
     if (state_fd != -1) {
         if (pwrite(state_fd, &sim, sizeof(sim), 0) != (ssize_t)sizeof(sim)) {
             result = NVML_UNKNOWN;
         }
         flock(state_fd, LOCK_UN);
     }
+    sim_sleep_ms(late);
     return result;
 }
 
@@ -203,10 +234,12 @@ int sim_begin(const char *what) {
     if (r == 0 && sim.slow_ms) {
         unsigned ms = sim.slow_ms;
         sim_end(0);
-        struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
-        while (nanosleep(&t, &t) == -1 && errno == EINTR) {
-        }
+        sim_sleep_ms(ms);
         r = load();
+    }
+    if (r == 0 && sim.late_ms && !strcmp(sim.late_call, what)) {
+        late_ms = sim.late_ms; /* of this call alone */
+        sim.late_ms = 0;
     }
     return r;
 }
@@ -244,6 +277,15 @@ static struct sim_handle *handle(struct sim_handle *h, enum sim_kind kind, unsig
     return h;
 }
 
+unsigned sim_gpu_at(unsigned index) {
+    unsigned gpu = 0;
+
+    while (gpu < SIM_GPUS && (!(sim.present & (1u << gpu)) || index-- > 0)) {
+        gpu++;
+    }
+    return gpu;
+}
+
 struct sim_handle *sim_device_handle(unsigned gpu) {
     return handle(&devices[gpu], SIM_DEVICE, gpu, 0);
 }
@@ -260,7 +302,7 @@ struct sim_handle *sim_ci_handle(unsigned gpu, unsigned row) {
 static const struct sim_handle *live(void *p, enum sim_kind kind) {
     const struct sim_handle *h = p;
 
-    return h && h->kind == kind && h->gpu < sim_gpu_board->gpus ? h : NULL;
+    return h && h->kind == kind && (sim.present & (1u << h->gpu)) ? h : NULL;
 }
 
 struct sim_gpu *sim_gpu_of(void *p, int *ret_result) {

@@ -170,6 +170,7 @@ def test_fault_of_the_only_card(program, kubectl):
              if c["type"] == "QuotaReserved" and c["status"] == "False"), None), 15)
         check("GPU" in text or "1g.18gb" in text, f"not plain: {text}")
         fault(b, "found 0")
+        os.kill(node_pid(b), signal.SIGTERM)  # an operator has looked at it
         b.kubectl("wait", "--for=condition=complete", "job/next", "--timeout=40s")
 
 

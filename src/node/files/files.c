@@ -69,15 +69,10 @@ int file_load_json(const char *dir, const char *name, struct arena *a, yyjson_do
         return code;
     }
     if (str_empty(str_trim(text))) {
-        return err_set(err, ERR_SYNTAX,
-                       "%s/%s is empty: put it back from a backup, or remove it to begin anew", dir,
-                       name);
+        return err_set(err, ERR_SYNTAX, "%s/%s is empty", dir, name);
     }
     if (json_parse(a, text, ret, &why)) {
-        return err_set(err, ERR_SYNTAX,
-                       "%s/%s is damaged (%.200s): put it back from a backup, or remove it to "
-                       "begin anew",
-                       dir, name, why.text);
+        return err_set(err, ERR_SYNTAX, "%s/%s is damaged (%.200s)", dir, name, why.text);
     }
     return 0;
 }

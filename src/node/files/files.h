@@ -20,7 +20,7 @@ bool path_plain(struct str name);
 
 /* The whole file, in the arena. ERR_NOT_FOUND when it is not there. */
 int file_load(const char *dir, const char *name, struct arena *a, struct str *ret, struct err *err);
-/* A state file of ours, as JSON. Empty, torn or anything else but JSON is ERR_SYNTAX, with the path and what to do. */
+/* A state file of ours, as JSON. Empty, torn or anything else but JSON is ERR_SYNTAX, with the path. */
 int file_load_json(const char *dir, const char *name, struct arena *a, yyjson_doc **ret,
                    struct err *err);
 

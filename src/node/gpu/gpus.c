@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "node/gpu/gpus_int.h"
 
-enum { POLL_MS = 2000, RESCAN_MS = 10000 };
+enum { POLL_MS = 2000, PROBE_FIRST_MS = 10000, PROBE_MAX_MS = 300000 };
 
 struct card *gpus_card(struct gpus *g, struct str uuid) {
     for (size_t i = 0; i < g->n; i++) {
@@ -14,27 +14,37 @@ struct card *gpus_card(struct gpus *g, struct str uuid) {
     return NULL;
 }
 
+static int precedence(enum slice_state s) {
+    return s == SLICE_NONE ? 0 : s == SLICE_ASTRAY ? 1 : s == SLICE_UNMAKING ? 2 : 3;
+}
+
 struct slice *card_slice(struct card *c, int32_t profile, int32_t start) {
-    struct slice *leaving = NULL;
+    struct slice *best = NULL;
 
     for (size_t i = 0; i < INVENTORY_INSTANCES_MAX; i++) {
         struct slice *s = &c->slice[i];
-        if (s->state == SLICE_NONE || s->profile != profile || s->start != start) {
-            continue;
+        if (s->state != SLICE_NONE && s->profile == profile && s->start == start &&
+            (best == NULL || precedence(s->state) > precedence(best->state))) {
+            best = s;
         }
-        if (s->state != SLICE_UNMAKING) {
-            return s;
-        }
-        leaving = s;
     }
-    return leaving;
+    return best;
+}
+
+struct slice *card_free_slot(struct card *c) {
+    for (size_t i = 0; i < INVENTORY_INSTANCES_MAX; i++) {
+        if (c->slice[i].state == SLICE_NONE) {
+            return &c->slice[i];
+        }
+    }
+    return NULL;
 }
 
 bool card_in_use(const struct card *c) {
     bool used = c->pod[0] != 0;
 
     for (size_t i = 0; i < INVENTORY_INSTANCES_MAX; i++) {
-        used |= c->slice[i].state != SLICE_NONE && c->slice[i].state != SLICE_UNMAKING;
+        used |= c->slice[i].state == SLICE_MAKING || c->slice[i].state == SLICE_LIVE;
     }
     return used;
 }
@@ -57,22 +67,85 @@ static void on_retry(void *ctx) {
     gpus_sweep(ctx);
 }
 
+/* ---- looking at the hardware ---- */
+
+static void look_later(struct gpus *g) {
+    g->clock->timer_start(g->poll, g->rescan ? 0 : POLL_MS * NS_PER_MS);
+}
+
+/* Cards that were taken out go once no pod has anything on them; not while a transaction points to one. */
+static void drop_gone(struct gpus *g) {
+    for (size_t i = g->n; i-- > 0 && !g->busy;) {
+        if (g->card[i].gone && !card_in_use(&g->card[i])) {
+            memmove(&g->card[i], &g->card[i + 1], (g->n - i - 1) * sizeof(g->card[0]));
+            g->n--;
+            gpus_journal_write(g);
+            gpus_tell(g);
+        }
+    }
+}
+
+static void take_scan(struct gpus *g, yyjson_val *answer) {
+    g->scanned = true;
+    g->probe_ms = 0;
+    g->simulated = nvml_client_simulated(g->o.nvml);
+    gpus_read_scan(g, answer);
+    gpus_journal_place(g);
+    gpus_hold_again(g);
+    gpus_sweep(g);
+    drop_gone(g);
+}
+
+/* No answer. Without a driver there are no GPUs; a driver that hangs may have them still. */
+static void take_silence(struct gpus *g, const struct err *err) {
+    if (!nvml_client_opened(g->o.nvml)) {
+        gpus_read_absence(g, err->text);
+    }
+    g->probe_ms = g->probe_ms ? g->probe_ms * 2 : PROBE_FIRST_MS;
+    g->probe_ms = g->probe_ms < PROBE_MAX_MS ? g->probe_ms : PROBE_MAX_MS;
+    g->probe_mono = clock_mono(g->clock) + g->probe_ms * NS_PER_MS;
+}
+
 static void on_polled(void *ctx, int code, yyjson_val *answer, const struct err *err) {
     struct gpus *g = ctx;
 
     if (code == 0) {
         gpus_read_poll(g, answer);
+        gpus_sweep(g); /* what was astray may have been found */
+        drop_gone(g);
     } else {
         log_warn(g->o.log, "GPUs: %s", err->text);
+        take_silence(g, err);
     }
-    g->clock->timer_start(g->poll, POLL_MS * NS_PER_MS);
+    look_later(g);
+}
+
+static void on_scanned_again(void *ctx, int code, yyjson_val *answer, const struct err *err) {
+    struct gpus *g = ctx;
+    size_t before = g->n;
+
+    if (code == 0) {
+        take_scan(g, answer);
+        log_info(g->o.log, "GPUs: %zu now, %zu before", g->n, before);
+    } else {
+        take_silence(g, err);
+    }
+    look_later(g);
 }
 
 static void on_poll(void *ctx) {
     struct gpus *g = ctx;
+    uint64_t signs = gpus_signs(g->o.root, g->o.library);
+    bool renew = signs != g->signs || g->rescan;
+    bool probe = !g->scanned && clock_mono(g->clock) >= g->probe_mono;
 
-    if (g->n == 0 || nvml_ask(g->o.nvml, on_polled, g, "poll")) {
-        g->clock->timer_start(g->poll, RESCAN_MS * NS_PER_MS);
+    g->signs = signs;
+    if (renew) {
+        nvml_client_renew(g->o.nvml);
+    }
+    if (renew || probe ? nvml_ask(g->o.nvml, on_scanned_again, g, "scan")
+                       : !g->scanned || nvml_ask(g->o.nvml, on_polled, g, "poll")) {
+        look_later(g);
     }
 }
 
@@ -80,14 +153,11 @@ static void on_scanned(void *ctx, int code, yyjson_val *answer, const struct err
     struct gpus *g = ctx;
 
     if (code == 0) {
-        g->simulated = nvml_client_simulated(g->o.nvml);
-        gpus_read_scan(g, answer);
-        gpus_journal_read(g);
-        gpus_journal_write(g);
-        gpus_hold_again(g);
-        gpus_sweep(g);
+        take_scan(g, answer);
+    } else {
+        take_silence(g, err);
     }
-    g->clock->timer_start(g->poll, POLL_MS * NS_PER_MS);
+    look_later(g);
     g->started(g->start_ctx, code ? err : NULL);
 }
 
@@ -98,6 +168,8 @@ void gpus_start(struct gpus *g, bool (*alive)(void *ctx, struct str pod_uid),
     g->alive = alive;
     g->started = done;
     g->start_ctx = ctx;
+    g->signs = gpus_signs(g->o.root, g->o.library);
+    gpus_journal_read(g);
     if (nvml_ask(g->o.nvml, on_scanned, g, "scan")) {
         err_set(&err, ERR_NOMEM, "no memory");
         done(ctx, &err);
@@ -112,6 +184,8 @@ struct gpus *gpus_new(const struct gpus_options *o, struct err *err) {
         return NULL;
     }
     g->o = *o;
+    g->o.root = o->root ? o->root : "";
+    g->o.forget_ms = o->forget_ms ? o->forget_ms : GPUS_FORGET_MS;
     g->queue_last = &g->queue;
     g->clock = loop_clock(o->loop);
     g->poll = g->clock->timer_new(g->clock, on_poll, g);
@@ -138,6 +212,7 @@ void gpus_free(struct gpus *g) {
     g->clock->timer_free(g->poll);
     g->clock->timer_free(g->retry);
     g->clock->timer_free(g->tell);
+    awaited_vec_release(&g->awaited);
     mem_free(g);
 }
 
@@ -169,7 +244,7 @@ static int copy_instances(const struct card *c, struct arena *a, struct gpu_card
     out->instances = ARENA_ARRAY(a, struct gpu_instance, INVENTORY_INSTANCES_MAX);
     for (size_t i = 0; out->instances && i < INVENTORY_INSTANCES_MAX; i++) {
         const struct slice *s = &c->slice[i];
-        if (s->state != SLICE_NONE) {
+        if (s->state != SLICE_NONE && s->state != SLICE_ASTRAY) {
             out->instances[out->n_instances++] = (struct gpu_instance){
                 .profile_id = s->profile,
                 .start = s->start,

@@ -5,8 +5,8 @@
  * or nothing. A set of devices for one pod is one transaction: on failure what this transaction
  * made is destroyed again, and nothing else is touched. The intent is written to the journal
  * (node/mig.json) before each create and each destroy, so that after a crash every instance is
- * known to be ours, wanted or left over. GPU instances do not survive a reboot, so the journal need
- * not survive a power cut: it is not synced.
+ * known to be ours, wanted or left over. A create that is not answered in time stays in the journal: the instance that
+ * may appear later is ours, and is removed.
  *
  * Instances that Berth did not make are shown as owned by "foreign" and never touched. The MIG mode
  * of a GPU is changed only where that is allowed (simulated, or manage_mig) and only while nothing
@@ -20,6 +20,7 @@
 #include "node/gpu/nvml_client.h"
 
 #define GPUS_FOREIGN "foreign"
+enum { GPUS_FORGET_MS = 600000 };
 
 struct gpus;
 
@@ -27,8 +28,12 @@ struct gpus_options {
     struct loop *loop;
     struct log *log;
     struct nvml_client *nvml;
-    const char *dir; /* of the journal */
+    const char *dir;     /* of the journal */
+    const char *library; /* of NVML, where one was named; NULL: the usual ones */
+    const char *root;    /* where /proc, /sys and /dev are: NULL but in tests */
     bool manage_mig;
+    /* How long an instance whose create was not answered may still appear; 0: GPUS_FORGET_MS. */
+    int64_t forget_ms;
     /* The inventory changed (an instance, a card's health): publish it. Never called inside gpus_*
      * calls. */
     void (*changed)(void *ctx);
@@ -43,7 +48,10 @@ struct gpus *gpus_new(const struct gpus_options *o, struct err *err);
 void gpus_free(struct gpus *g);
 
 /* Reads the hardware and the journal; alive(uid) says which pods still have their processes: slices
- * of others that we made are removed. done comes once, also without GPUs. */
+ * of others that we made are removed. done comes once, also without GPUs. From then on what comes and goes is noticed
+ * (a driver that is loaded, a GPU that is added or taken out) and told by o.changed: by files that show it, looked at
+ * every two seconds, and while no driver answers by asking again, at first after ten seconds, at last every five
+ * minutes. */
 void gpus_start(struct gpus *g, bool (*alive)(void *ctx, struct str pod_uid),
                 void (*done)(void *ctx, const struct err *err), void *ctx);
 

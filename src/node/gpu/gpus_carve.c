@@ -170,6 +170,8 @@ static void fail(struct acquire *a, int code, const char *what, const struct car
 static void on_rescan(void *ctx, int code, yyjson_val *answer, const struct err *err) {
     if (code == 0) {
         gpus_read_scan(ctx, answer);
+        gpus_journal_place(ctx);
+        gpus_sweep(ctx);
     }
 }
 
@@ -207,14 +209,43 @@ static bool in_mode(struct acquire *a, struct card *c, bool mig) {
     return false;
 }
 
+/* Entries of the same place that are astray are one, or none once the place is known. */
+static void forget_astray(struct card *c, const struct slice *but) {
+    for (size_t i = 0; i < INVENTORY_INSTANCES_MAX; i++) {
+        struct slice *s = &c->slice[i];
+        if (s != but && s->state == SLICE_ASTRAY && s->profile == but->profile &&
+            s->start == but->start) {
+            *s = (struct slice){0};
+        }
+    }
+}
+
+/* A create has failed. Where the driver refused it, nothing is left. Where it could not undo its first step, what it
+ * left is removed later. Where it did not answer, nobody knows. */
+static void not_made(struct gpus *g, struct card *c, struct slice *s, int code,
+                     yyjson_val *answer) {
+    s->pod[0] = 0;
+    if (answer && json_get(answer, STR("left"))) {
+        s->start = (int32_t)json_i64_at(answer, "left", s->start);
+        s->state = SLICE_LIVE;
+        g->clock->timer_start(g->retry, NS_PER_SEC);
+    } else if (answer == NULL && (code == ERR_TIMEOUT || code == ERR_GONE)) {
+        s->state = SLICE_ASTRAY;
+        s->astray_mono = clock_mono(g->clock);
+        forget_astray(c, s);
+    } else {
+        *s = (struct slice){0};
+    }
+    gpus_journal_write(g);
+}
+
 static void on_made(void *ctx, int code, yyjson_val *answer, const struct err *err) {
     struct acquire *a = ctx;
     struct gpus *g = a->g;
     struct slice *s = a->making;
 
     if (code) {
-        *s = (struct slice){0};
-        gpus_journal_write(g);
+        not_made(g, a->card, s, code, answer);
         if (code == ERR_CONFLICT) { /* our picture of the GPU was wrong */
             nvml_ask(g->o.nvml, on_rescan, g, "scan");
         }
@@ -224,24 +255,22 @@ static void on_made(void *ctx, int code, yyjson_val *answer, const struct err *e
     str_copy(json_str_at(answer, "uuid"), s->uuid, sizeof(s->uuid));
     s->instance = (int32_t)json_i64_at(answer, "gi", -1);
     s->state = SLICE_LIVE;
+    forget_astray(a->card, s);
     gpus_journal_write(g);
     a->at++;
     step(a);
 }
 
+/* What is being removed is gone before the create is asked for; what is astray may not exist. */
 static struct slice *free_place(struct card *c, const struct pod_device *d) {
-    struct slice *place = NULL;
-
     for (size_t i = 0; i < INVENTORY_INSTANCES_MAX; i++) {
         struct slice *s = &c->slice[i];
-        if (s->state == SLICE_NONE) {
-            place = place ? place : s;
-        } else if (s->state != SLICE_UNMAKING && d->start < s->start + s->size &&
-                   s->start < d->start + d->size) {
+        bool holds = s->state == SLICE_MAKING || s->state == SLICE_LIVE;
+        if (holds && d->start < s->start + s->size && s->start < d->start + d->size) {
             return NULL;
         }
     }
-    return place;
+    return card_free_slot(c);
 }
 
 static void make_slice(struct acquire *a, struct card *c, const struct pod_device *d) {
@@ -262,7 +291,8 @@ static void make_slice(struct acquire *a, struct card *c, const struct pod_devic
                         .profile = d->profile_id,
                         .start = d->start,
                         .size = d->size,
-                        .utilization = -1};
+                        .utilization = -1,
+                        .instance = -1};
     memcpy(s->pod, a->pod, sizeof(s->pod));
     a->making = s;
     a->card = c;

@@ -2,12 +2,18 @@
 #ifndef BERTH_NODE_GPUS_INT_H
 #define BERTH_NODE_GPUS_INT_H
 
+#include "base/vec.h"
 #include "node/gpu/gpus.h"
 
 enum { GPU_UUID_MAX = 96, POD_UID_MAX = 64 };
 
-/* MAKING: journalled, create not answered. LIVE. UNMAKING: journalled, destroy not answered. */
-enum slice_state { SLICE_NONE, SLICE_MAKING, SLICE_LIVE, SLICE_UNMAKING };
+/*
+ * MAKING: journalled, create not answered. LIVE. UNMAKING: journalled, destroy not answered. ASTRAY: journalled; its
+ * create got no answer in time, or its node died meanwhile: whether it exists, or will, is not known. It has no pod
+ * and holds no place. As soon as the driver shows it, it is LIVE without a pod, which is to say removed; where the
+ * driver has not shown it for a while and no helper sits in the driver any more, it is forgotten.
+ */
+enum slice_state { SLICE_NONE, SLICE_MAKING, SLICE_LIVE, SLICE_UNMAKING, SLICE_ASTRAY };
 
 struct slice {
     enum slice_state state;
@@ -15,6 +21,7 @@ struct slice {
     int32_t profile, start, size;
     int32_t utilization; /* of the instance; -1 unknown */
     int32_t instance;    /* the driver's number of it; -1 unknown */
+    int64_t astray_mono; /* ASTRAY: since when */
     char uuid[GPU_UUID_MAX];
     char pod[POD_UID_MAX];
 };
@@ -24,8 +31,9 @@ struct card {
     char pod[POD_UID_MAX]; /* holder of the whole GPU */
     int32_t minor;         /* of its device file; -1 unknown */
     int32_t index, memory_mib, slices, compute_major, compute_minor;
-    bool mig_capable, mig, lost,
-        xid; /* lost: does not answer; xid: in trouble until the node starts again */
+    bool mig_capable, mig;
+    bool lost, xid;  /* lost: does not answer; xid: in trouble until the node starts again */
+    bool seen, gone; /* seen: in the last answer; gone: taken out of the machine */
     int32_t utilization, temperature, power_mw, memory_used_mib;
     struct gpu_profile profiles[INVENTORY_PROFILES_MAX];
     char names[INVENTORY_PROFILES_MAX][32], resources[INVENTORY_PROFILES_MAX][64];
@@ -35,6 +43,14 @@ struct card {
     size_t n_profiles;
     struct slice slice[INVENTORY_INSTANCES_MAX];
 };
+
+/* What the journal says of a GPU that has not shown itself: lost at the start, or its driver not loaded yet. */
+struct awaited {
+    char gpu[GPU_UUID_MAX];
+    bool whole; /* slice.pod has the whole GPU */
+    struct slice slice;
+};
+VEC(awaited_vec, struct awaited);
 
 /* One pod's set of devices being made. */
 struct acquire {
@@ -60,7 +76,13 @@ struct gpus {
     size_t n;
     char driver[32];
     int32_t cuda_major, cuda_minor;
-    bool simulated, polling, retry_needed;
+    bool simulated;
+    bool scanned,
+        rescan; /* scanned: the driver has answered once; rescan: other GPUs are there than we know */
+    uint64_t signs; /* of the hardware and its driver, as they were at the last look */
+    int64_t probe_ms,
+        probe_mono; /* while no driver answers: the pause, and when it is asked again */
+    struct awaited_vec awaited;
     struct acquire *queue, **queue_last; /* one transaction at a time */
     bool busy;
     bool (*alive)(void *ctx, struct str pod_uid);
@@ -69,7 +91,9 @@ struct gpus {
 };
 
 struct card *gpus_card(struct gpus *g, struct str uuid);
-struct slice *card_slice(struct card *c, int32_t profile, int32_t start); /* not SLICE_NONE */
+/* What is at this place, LIVE or MAKING before UNMAKING before ASTRAY; NULL: nothing. */
+struct slice *card_slice(struct card *c, int32_t profile, int32_t start);
+struct slice *card_free_slot(struct card *c); /* NULL: the table is full */
 bool card_in_use(const struct card *c);
 bool card_healthy(const struct card *c);
 void gpus_tell(struct gpus *g); /* o.changed, soon */
@@ -77,10 +101,18 @@ void gpus_tell(struct gpus *g); /* o.changed, soon */
 /* gpus_read.c: answers of the helper into cards. */
 void gpus_read_scan(struct gpus *g, yyjson_val *answer);
 void gpus_read_poll(struct gpus *g, yyjson_val *answer);
+void gpus_read_absence(struct gpus *g, const char *why); /* no driver is there: no card answers */
+
+/* gpus_signs.c: a number that is another when a driver was loaded or unloaded, or a GPU came or went: a few looks at
+ * files, without asking the driver. */
+uint64_t gpus_signs(const char *root, const char *library);
 
 /* gpus_journal.c */
 void gpus_journal_write(struct gpus *g);
+/* At the start. A journal that is damaged is put aside and told of. */
 void gpus_journal_read(struct gpus *g);
+/* What the journal says of the GPUs that are here now, once for each. */
+void gpus_journal_place(struct gpus *g);
 
 /* gpus_carve.c */
 void gpus_unmake(struct gpus *g, struct card *c, struct slice *s);

@@ -58,26 +58,53 @@ static void read_profiles(struct card *c, yyjson_val *v) {
     }
 }
 
+static struct slice *new_foreign(struct card *c, yyjson_val *e) {
+    struct slice *s = card_free_slot(c);
+
+    if (s) {
+        *s = (struct slice){.state = SLICE_LIVE,
+                            .profile = known(e, "profile"),
+                            .start = known(e, "start"),
+                            .size = known(e, "size"),
+                            .pod = GPUS_FOREIGN};
+    }
+    return s;
+}
+
+/* The instance of a create that was not answered: ours, and nobody's. */
+static void found_astray(struct gpus *g, const struct card *c, struct slice *s) {
+    char text[256];
+
+    s->state = SLICE_LIVE;
+    s->pod[0] = 0;
+    snprintf(text, sizeof(text),
+             "GPU %d (%s): the MIG instance of profile %d at memory slice %d, whose creation the "
+             "driver did not answer in time, was found and is removed",
+             c->index, c->uuid, s->profile, s->start);
+    g->o.note(g->o.ctx, false, "MigInstanceFound", text);
+}
+
+/* Not shown by a driver that answers, for long enough, and no helper is stuck in it that could still make it. */
+static bool is_forgotten(const struct gpus *g, const struct slice *s) {
+    return s->state == SLICE_ASTRAY && nvml_client_stuck(g->o.nvml) == 0 &&
+           clock_mono(g->clock) - s->astray_mono >= g->o.forget_ms * NS_PER_MS;
+}
+
 /* What the driver has against what we think: vanished slices go, unknown ones are foreign. */
-static bool read_instances(struct card *c, yyjson_val *v) {
-    bool seen[INVENTORY_INSTANCES_MAX] = {0}, changed = false;
+static bool read_instances(struct gpus *g, struct card *c, yyjson_val *v) {
+    bool seen[INVENTORY_INSTANCES_MAX] = {0}, changed = false, journal = false;
     yyjson_arr_iter it;
     yyjson_val *e;
 
     yyjson_arr_iter_init(json_get(v, STR("instances")), &it);
     while ((e = yyjson_arr_iter_next(&it))) {
-        int32_t profile = known(e, "profile"), start = known(e, "start");
-        struct slice *s = card_slice(c, profile, start);
-        for (size_t i = 0; s == NULL && i < INVENTORY_INSTANCES_MAX; i++) {
-            if (c->slice[i].state == SLICE_NONE) {
-                s = &c->slice[i];
-                *s = (struct slice){.state = SLICE_LIVE,
-                                    .profile = profile,
-                                    .start = start,
-                                    .size = known(e, "size"),
-                                    .pod = GPUS_FOREIGN};
-                changed = true;
-            }
+        struct slice *s = card_slice(c, known(e, "profile"), known(e, "start"));
+        if (s == NULL) {
+            s = new_foreign(c, e);
+            changed = true;
+        } else if (s->state == SLICE_ASTRAY) {
+            found_astray(g, c, s);
+            changed = true;
         }
         if (s) {
             seen[s - c->slice] = true;
@@ -90,10 +117,15 @@ static bool read_instances(struct card *c, yyjson_val *v) {
         }
     }
     for (size_t i = 0; i < INVENTORY_INSTANCES_MAX; i++) {
-        if (!seen[i] && c->slice[i].state == SLICE_LIVE) {
-            c->slice[i] = (struct slice){0};
-            changed = true;
+        struct slice *s = &c->slice[i];
+        if (!seen[i] && (s->state == SLICE_LIVE || is_forgotten(g, s))) {
+            changed |= s->state == SLICE_LIVE;
+            journal |= s->ours;
+            *s = (struct slice){0};
         }
+    }
+    if (journal) {
+        gpus_journal_write(g);
     }
     return changed;
 }
@@ -123,16 +155,21 @@ static void set_lost(struct gpus *g, struct card *c, const char *why) {
     gpus_tell(g);
 }
 
-static struct card *card_at(struct gpus *g, yyjson_val *v) {
+/* A lost GPU does not say its UUID: it is the card of its index. One that was lost from the start is named by a scan,
+ * which reads all there is to know of it. */
+static struct card *card_at(struct gpus *g, yyjson_val *v, bool all) {
     struct str uuid = json_str_at(v, "uuid");
+    struct card *c = gpus_card(g, uuid);
     int32_t index = known(v, "index");
 
-    for (size_t i = 0; i < g->n; i++) {
-        if (str_empty(uuid) ? g->card[i].index == index : str_is(uuid, g->card[i].uuid)) {
-            return &g->card[i];
+    for (size_t i = 0; c == NULL && i < g->n; i++) {
+        struct card *o = &g->card[i];
+        if (!o->seen && o->index == index && (str_empty(uuid) || (all && !o->uuid[0]))) {
+            c = o;
+            copy_text(v, "uuid", c->uuid, sizeof(c->uuid));
         }
     }
-    return NULL;
+    return c;
 }
 
 static struct card *new_card(struct gpus *g, yyjson_val *v) {
@@ -142,17 +179,21 @@ static struct card *new_card(struct gpus *g, yyjson_val *v) {
         return NULL;
     }
     g->n++;
+    gpus_tell(g);
     *c = (struct card){.index = known(v, "index")};
     copy_text(v, "uuid", c->uuid, sizeof(c->uuid));
     return c;
 }
 
 static void read_card(struct gpus *g, yyjson_val *v, bool all) {
-    struct card *c = card_at(g, v);
+    struct card *c = card_at(g, v, all);
 
+    g->rescan |= c == NULL && !all;
     if (c == NULL && (!all || (c = new_card(g, v)) == NULL)) {
         return;
     }
+    c->seen = true;
+    c->index = known(v, "index");
     struct str trouble = json_str_at(v, "trouble");
     if (!str_empty(trouble)) {
         char why[96];
@@ -161,7 +202,7 @@ static void read_card(struct gpus *g, yyjson_val *v, bool all) {
         return;
     }
     if (c->lost) { /* it is back */
-        c->lost = false;
+        c->lost = c->gone = false;
         c->trouble[0] = 0;
         gpus_tell(g);
     }
@@ -180,18 +221,41 @@ static void read_card(struct gpus *g, yyjson_val *v, bool all) {
         c->slices = c->slices > INVENTORY_SLICES_MAX ? 0 : c->slices;
         read_profiles(c, v);
     }
-    if (read_instances(c, v) || changed) {
+    if (read_instances(g, c, v) || changed) {
         gpus_tell(g);
     }
 }
 
-static void read_gpus(struct gpus *g, yyjson_val *answer, bool all) {
-    yyjson_arr_iter it;
-    yyjson_val *e;
+/* Not in a complete scan any more: taken out of the machine. What ran there ends; then the card goes. */
+static void miss_cards(struct gpus *g) {
+    for (size_t i = 0; i < g->n; i++) {
+        struct card *c = &g->card[i];
+        if (!c->seen && !c->gone) {
+            c->gone = true;
+            set_lost(g, c, "it is not in this machine any more");
+        }
+    }
+}
 
-    yyjson_arr_iter_init(json_get(answer, STR("gpus")), &it);
-    while ((e = yyjson_arr_iter_next(&it))) {
-        read_card(g, e, all);
+/* Those that say who they are first: what is left is a lost one's by its index. */
+static void read_gpus(struct gpus *g, yyjson_val *answer, bool all) {
+    yyjson_val *list = json_get(answer, STR("gpus")), *e;
+    size_t k, n, shown = 0;
+
+    for (size_t i = 0; i < g->n; i++) {
+        g->card[i].seen = false;
+        shown += !g->card[i].gone;
+    }
+    g->rescan |= !all && yyjson_arr_size(list) < shown;
+    for (int lost = 0; lost <= 1; lost++) {
+        yyjson_arr_foreach(list, k, n, e) {
+            if (str_empty(json_str_at(e, "uuid")) == (lost == 1)) {
+                read_card(g, e, all);
+            }
+        }
+    }
+    if (all) {
+        miss_cards(g);
     }
 }
 
@@ -236,7 +300,14 @@ static void read_xid(struct gpus *g, yyjson_val *e) {
     }
 }
 
+void gpus_read_absence(struct gpus *g, const char *why) {
+    for (size_t i = 0; i < g->n; i++) {
+        set_lost(g, &g->card[i], why);
+    }
+}
+
 void gpus_read_scan(struct gpus *g, yyjson_val *answer) {
+    g->rescan = false;
     copy_text(answer, "driver", g->driver, sizeof(g->driver));
     g->cuda_major = known(answer, "cudaMajor");
     g->cuda_minor = known(answer, "cudaMinor");

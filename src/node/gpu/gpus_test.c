@@ -2,7 +2,7 @@
  * trouble, hanging helpers. */
 #include "node/files/testbed.h"
 
-#include "node/gpu/gpus.h"
+#include "node/gpu/gpus_int.h"
 
 struct bed {
     struct loop *loop;
@@ -19,7 +19,11 @@ struct bed {
     struct arena arena;
     struct inventory inv;
     size_t want_instances;
-    int64_t request_ms;
+    int64_t request_ms, forget_ms;
+    char notes[2048];    /* reasons, one a line */
+    const char *library; /* NULL: the stub */
+    size_t want_cards;
+    int started_code; /* of the first look at the hardware */
 };
 
 static void on_changed(void *ctx) {
@@ -32,14 +36,16 @@ static void on_trouble(void *ctx, struct str pod_uid, const char *why) {
 }
 
 static void on_note(void *ctx, bool warning, const char *reason, const char *text) {
+    struct bed *b = ctx;
+    size_t n = strlen(b->notes);
+
+    snprintf(b->notes + n, sizeof(b->notes) - n, "%s: %s\n", reason, text);
 }
 
 static void on_started(void *ctx, const struct err *err) {
     struct bed *b = ctx;
 
-    if (err) {
-        print_error("%s\n", err->text);
-    }
+    b->started_code = err ? err->code : 0;
     b->started = true;
 }
 
@@ -55,7 +61,8 @@ static void start(struct bed *b) {
     struct err err;
     const struct nvml_client_options c = {.loop = b->loop,
                                           .program = getenv("BERTH_TEST_VERBS"),
-                                          .library = getenv("BERTH_TEST_STUB"),
+                                          .library =
+                                              b->library ? b->library : getenv("BERTH_TEST_STUB"),
                                           .envp = b->envp,
                                           .request_ms = b->request_ms};
     b->nvml = nvml_client_new(&c, &err);
@@ -63,6 +70,9 @@ static void start(struct bed *b) {
                                    .log = &b->log.log,
                                    .nvml = b->nvml,
                                    .dir = b->dir,
+                                   .library = c.library,
+                                   .root = b->dir,
+                                   .forget_ms = b->forget_ms,
                                    .changed = on_changed,
                                    .trouble = on_trouble,
                                    .note = on_note,
@@ -296,11 +306,9 @@ static void test_restart_whole(void **state) {
 }
 
 static void fault(struct bed *b, const char *line) {
-    FILE *f = fopen(b->faults, "we");
+    struct err err;
 
-    assert_non_null(f);
-    fputs(line, f);
-    fclose(f);
+    assert_ok(file_store(b->dir, "sim.state.faults", str_of(line), 0600, &err), &err);
 }
 
 static bool in_trouble(void *ctx) {
@@ -335,6 +343,18 @@ static void test_lost_gpu(void **state) {
     bed_free(b);
 }
 
+/* As a pod does: asks again while the driver is late, or what it left behind is in the way. */
+static int acquire_at_last(struct bed *b, const char *pod, struct place where) {
+    int code = ERR_TIMEOUT;
+
+    for (int i = 0;
+         i < 20 && (code == ERR_TIMEOUT || code == ERR_UNAVAILABLE || code == ERR_CONFLICT); i++) {
+        code = acquire(b, pod, &where, 1);
+        test_settle(b->loop);
+    }
+    return code;
+}
+
 static void test_hanging_driver(void **state) {
     struct bed *b = bed_new("1xh200");
 
@@ -343,12 +363,319 @@ static void test_hanging_driver(void **state) {
     fault(b, "slow 60000\n");
     assert_int_equal(acquire(b, "p", (struct place[]){{14, 4, 2}}, 1), ERR_TIMEOUT);
     fault(b, "slow 0\n"); /* the next helper finds a driver that answers */
-    b->code = ERR_TIMEOUT;
-    for (int i = 0; i < 5 && b->code == ERR_TIMEOUT; i++) {
-        acquire(b, "p", (struct place[]){{14, 4, 2}}, 1);
-    }
-    assert_int_equal(b->code, 0);
+    assert_int_equal(acquire_at_last(b, "p", (struct place){14, 4, 2}), 0);
     assert_int_equal(nvml_client_stuck(b->nvml), 0);
+    bed_free(b);
+}
+
+/* ---- what comes and goes ---- */
+
+static bool has_healthy_cards(void *ctx) {
+    struct bed *b = ctx;
+    size_t n = 0;
+
+    look(b);
+    for (size_t i = 0; i < b->inv.n; i++) {
+        n += b->inv.gpus[i].healthy;
+    }
+    return n == b->want_cards;
+}
+
+static void wait_healthy_cards(struct bed *b, size_t n) {
+    b->want_cards = n;
+    test_until(b->loop, has_healthy_cards, b);
+}
+
+/* The machine has no driver when the node starts; it is installed, unloaded, and loaded again. */
+static void test_driver_comes_later(void **state) {
+    struct bed *b = bed_new("1xh200");
+    char path[PATH_LEN];
+
+    assert_int_equal(path_join(path, b->dir, "libnvidia-ml.so.1", NULL), 0);
+    b->library = path;
+    start(b);
+    assert_int_equal(b->started_code, ERR_NOT_FOUND);
+    assert_int_equal(look(b)->n, 0);
+    assert_int_equal(symlink(getenv("BERTH_TEST_STUB"), path), 0);
+    wait_healthy_cards(b, 1);
+    assert_true(b->inv.simulated);
+    assert_int_equal(acquire(b, "p", (struct place[]){{14, 4, 2}}, 1), 0);
+    assert_int_equal(unlink(path), 0);
+    wait_healthy_cards(b, 0);
+    assert_int_equal(b->inv.n, 1);
+    assert_non_null(strstr(b->trouble, "p: GPU 0"));
+    assert_int_equal(symlink(getenv("BERTH_TEST_STUB"), path), 0);
+    wait_healthy_cards(b, 1);
+    assert_str_eq(b->inv.gpus[0].instances[0].pod_uid, STR("p"));
+    bed_free(b);
+}
+
+static void test_card_is_added(void **state) {
+    struct bed *b = bed_new("1xh200");
+
+    start(b);
+    assert_int_equal(acquire(b, "p", (struct place[]){{14, 4, 2}}, 1), 0);
+    fault(b, "come 1\ncome 2\n");
+    wait_healthy_cards(b, 3);
+    assert_int_equal(b->inv.gpus[2].n_profiles, 7);
+    assert_str_eq(b->inv.gpus[0].instances[0].pod_uid, STR("p"));
+    fault(b, "xid 2 48\n"); /* its errors are listened to as well */
+    wait_healthy_cards(b, 2);
+    assert_false(b->inv.gpus[2].healthy);
+    bed_free(b);
+}
+
+static bool has_cards(void *ctx) {
+    struct bed *b = ctx;
+
+    return look(b)->n == b->want_cards;
+}
+
+static void test_card_is_taken_out(void **state) {
+    struct bed *b = bed_new("8xh200");
+    char second[96];
+
+    start(b);
+    assert_true(str_copy(look(b)->gpus[1].uuid, second, sizeof(second)));
+    assert_int_equal(acquire(b, "p", (struct place[]){{14, 4, 2}}, 1), 0);
+    fault(b, "gone 0\n");
+    test_until(b->loop, in_trouble, b);
+    assert_non_null(strstr(b->trouble, "not in this machine any more"));
+    assert_int_equal(look(b)->n, 8); /* while its pod is there, so that it can be told of */
+    assert_false(b->inv.gpus[0].healthy);
+    gpus_release(b->gpus, STR("p"));
+    b->want_cards = 7;
+    test_until(b->loop, has_cards, b);
+    assert_str_eq(b->inv.gpus[0].uuid, str_of(second));
+    assert_int_equal(b->inv.gpus[0].index, 0);
+    fault(b, "come 0\n");
+    wait_healthy_cards(b, 8);
+    bed_free(b);
+}
+
+static void store_sign(struct bed *b, const char *dir, const char *name) {
+    char path[PATH_LEN];
+    struct err err;
+
+    assert_ok(path_join(path, b->dir, dir, &err), &err);
+    assert_ok(dir_make(path, 0755, &err), &err);
+    assert_ok(file_store(path, name, STR("570.133.20\n"), 0644, &err), &err);
+}
+
+static void test_signs(void **state) {
+    static const char *const signs[][2] = {{"proc/driver/nvidia", "version"},
+                                           {"dev", "nvidiactl"},
+                                           {"sys/bus/pci/drivers/nvidia", "0000:19:00.0"},
+                                           {"sys/bus/pci/drivers/nvidia", "0000:2a:00.0"}};
+    struct bed *b = bed_new("1xh200");
+    uint64_t seen[5] = {gpus_signs(b->dir, "/nowhere")};
+
+    start(b);
+    for (size_t i = 0; i < 4; i++) {
+        store_sign(b, signs[i][0], signs[i][1]);
+        seen[i + 1] = gpus_signs(b->dir, "/nowhere");
+        for (size_t k = 0; k <= i; k++) {
+            assert_true(seen[k] != seen[i + 1]);
+        }
+        assert_true(seen[i + 1] == gpus_signs(b->dir, "/nowhere"));
+    }
+    assert_true(seen[4] != gpus_signs(b->dir, getenv("BERTH_TEST_STUB")));
+    bed_free(b);
+}
+
+/* ---- creates and destroys that are not answered ---- */
+
+#define CREATE "nvmlDeviceCreateGpuInstanceWithPlacement"
+
+static bool is_noted(void *ctx) {
+    return strstr(((struct bed *)ctx)->notes, "MigInstanceFound") != NULL;
+}
+
+static bool fault_is_taken(void *ctx) {
+    return access(((struct bed *)ctx)->faults, F_OK) == -1;
+}
+
+static void assert_nothing_foreign(struct bed *b) {
+    look(b);
+    for (size_t i = 0; i < b->inv.gpus[0].n_instances; i++) {
+        assert_false(str_is(b->inv.gpus[0].instances[i].pod_uid, GPUS_FOREIGN));
+    }
+}
+
+/* The driver made it and was too slow to say so: it is found, removed, and its place serves another. */
+static void test_create_times_out(void **state) {
+    struct bed *b = bed_new("1xh200");
+
+    b->request_ms = 300;
+    start(b);
+    fault(b, "late " CREATE " 60000\n");
+    assert_int_equal(acquire(b, "p", (struct place[]){{14, 4, 2}}, 1), ERR_TIMEOUT);
+    assert_int_equal(look(b)->gpus[0].n_instances, 0); /* whether it is there is not known */
+    test_until(b->loop, is_noted, b);
+    assert_nothing_foreign(b);
+    assert_int_equal(acquire_at_last(b, "q", (struct place){9, 4, 4}), 0);
+    bed_free(b);
+}
+
+/* The same pod asks again at once, and gets the place in the end. */
+static void test_create_times_out_and_again(void **state) {
+    struct bed *b = bed_new("1xh200");
+
+    b->request_ms = 300;
+    start(b);
+    fault(b, "late " CREATE " 60000\n");
+    assert_int_equal(acquire(b, "p", (struct place[]){{14, 4, 2}}, 1), ERR_TIMEOUT);
+    assert_int_equal(acquire_at_last(b, "p", (struct place){14, 4, 2}), 0);
+    wait_instances(b, 1);
+    assert_nothing_foreign(b);
+    bed_free(b);
+}
+
+/* It comes into being long after its caller was killed. */
+static void test_create_appears_later(void **state) {
+    struct bed *b = bed_new("1xh200");
+
+    b->request_ms = 300;
+    start(b);
+    fault(b, "astray 2500\n");
+    assert_int_equal(acquire(b, "p", (struct place[]){{14, 4, 2}}, 1), ERR_TIMEOUT);
+    test_until(b->loop, is_noted, b);
+    assert_nothing_foreign(b);
+    assert_int_equal(acquire_at_last(b, "q", (struct place){9, 4, 4}), 0);
+    bed_free(b);
+}
+
+/* Nothing came of it: after a while the entry goes, and what somebody else makes there is theirs. */
+static void test_create_is_forgotten(void **state) {
+    struct bed *b = bed_new("1xh200");
+    struct arena a;
+    struct str text;
+
+    b->request_ms = 300;
+    b->forget_ms = 1;
+    start(b);
+    fault(b, "astray 3600000\n");
+    assert_int_equal(acquire(b, "p", (struct place[]){{14, 4, 2}}, 1), ERR_TIMEOUT);
+    arena_init(&a, 1 << 20);
+    do {
+        test_settle(b->loop);
+        arena_reset(&a);
+        assert_int_equal(file_load(b->dir, "mig.json", &a, &text, NULL), 0);
+    } while (str_contains(text, STR("profile")));
+    assert_null(strstr(b->notes, "MigInstanceFound"));
+    arena_release(&a);
+    bed_free(b);
+}
+
+/* The node dies while the driver is at it, once before the instance is there and once after. */
+static void crash_in_create(const char *line) {
+    struct bed *b = bed_new("1xh200");
+    struct pod_device d = {.container = STR("main"), .profile_id = 14, .start = 4, .size = 2};
+    struct pod_devices list = {&d, 1};
+
+    b->request_ms = 2000;
+    start(b);
+    d.gpu = look(b)->gpus[0].uuid;
+    fault(b, line);
+    gpus_acquire(b->gpus, STR("p"), &list, on_done, b);
+    test_until(b->loop, fault_is_taken, b);
+    test_settle(b->loop);
+    stop(b);
+    snprintf(b->alive, sizeof(b->alive), "p"); /* a pod that never got it has no claim to it */
+    start(b);
+    assert_nothing_foreign(b);
+    assert_int_equal(acquire_at_last(b, "q", (struct place){9, 4, 4}), 0);
+    bed_free(b);
+}
+
+static void test_crash_in_create(void **state) {
+    crash_in_create("late " CREATE " 60000\n");
+}
+
+static void test_crash_before_it_appears(void **state) {
+    struct bed *b = bed_new("1xh200");
+
+    b->request_ms = 300;
+    start(b);
+    fault(b, "astray 4000\n");
+    assert_int_equal(acquire(b, "p", (struct place[]){{14, 4, 2}}, 1), ERR_TIMEOUT);
+    stop(b);
+    b->notes[0] = 0;
+    start(b);
+    test_until(b->loop, is_noted, b);
+    assert_nothing_foreign(b);
+    bed_free(b);
+}
+
+/* A destroy that gets stuck half way leaves a GPU instance without its compute instance, and so without a UUID. */
+static void test_destroy_times_out(void **state) {
+    struct bed *b = bed_new("1xh200");
+
+    b->request_ms = 300;
+    start(b);
+    assert_int_equal(acquire(b, "p", (struct place[]){{14, 4, 2}}, 1), 0);
+    fault(b, "late nvmlComputeInstanceDestroy 60000\n");
+    gpus_release(b->gpus, STR("p"));
+    wait_instances(b, 0);
+    assert_int_equal(acquire_at_last(b, "q", (struct place){9, 4, 4}), 0);
+    assert_nothing_foreign(b);
+    bed_free(b);
+}
+
+static void test_crash_in_destroy(void **state) {
+    struct bed *b = bed_new("1xh200");
+
+    b->request_ms = 2000;
+    start(b);
+    assert_int_equal(acquire(b, "p", (struct place[]){{14, 4, 2}}, 1), 0);
+    fault(b, "late nvmlComputeInstanceDestroy 60000\n");
+    gpus_release(b->gpus, STR("p"));
+    test_until(b->loop, fault_is_taken, b);
+    test_settle(b->loop);
+    stop(b);
+    start(b);
+    assert_nothing_foreign(b);
+    wait_instances(b, 0);
+    assert_int_equal(acquire_at_last(b, "q", (struct place){9, 4, 4}), 0);
+    bed_free(b);
+}
+
+/* The card is lost when the node starts: what was ours on it is ours when it is back. */
+static void test_journal_of_a_lost_card(void **state) {
+    struct bed *b = bed_new("1xh200");
+
+    start(b);
+    assert_int_equal(acquire(b, "p", (struct place[]){{14, 4, 2}}, 1), 0);
+    stop(b);
+    snprintf(b->alive, sizeof(b->alive), "p");
+    fault(b, "lost 0\n");
+    start(b);
+    assert_false(look(b)->gpus[0].healthy);
+    fault(b, "found 0\n");
+    wait_instances(b, 1);
+    assert_int_equal(look(b)->n, 1);
+    assert_str_eq(b->inv.gpus[0].instances[0].pod_uid, STR("p"));
+    bed_free(b);
+}
+
+/* An empty journal, as some file systems leave after a power cut: told of, kept aside, and nothing is touched. */
+static void test_damaged_journal(void **state) {
+    struct bed *b = bed_new("1xh200");
+    struct arena a;
+    struct str text;
+    struct err err;
+
+    start(b);
+    assert_int_equal(acquire(b, "p", (struct place[]){{14, 4, 2}}, 1), 0);
+    stop(b);
+    assert_ok(file_store(b->dir, "mig.json", STR("{\"slices\":[{\"prof"), 0600, &err), &err);
+    start(b);
+    assert_non_null(strstr(b->notes, "MigJournalDamaged: "));
+    assert_non_null(strstr(b->notes, "mig.json is damaged"));
+    assert_str_eq(look(b)->gpus[0].instances[0].pod_uid, STR(GPUS_FOREIGN));
+    arena_init(&a, 1 << 20);
+    assert_ok(file_load(b->dir, "mig.json.damaged", &a, &text, &err), &err);
+    arena_release(&a);
     bed_free(b);
 }
 
@@ -363,6 +690,20 @@ int main(void) {
         cmocka_unit_test(test_xid),
         cmocka_unit_test(test_lost_gpu),
         cmocka_unit_test(test_hanging_driver),
+        cmocka_unit_test(test_driver_comes_later),
+        cmocka_unit_test(test_card_is_added),
+        cmocka_unit_test(test_card_is_taken_out),
+        cmocka_unit_test(test_signs),
+        cmocka_unit_test(test_create_times_out),
+        cmocka_unit_test(test_create_times_out_and_again),
+        cmocka_unit_test(test_create_appears_later),
+        cmocka_unit_test(test_create_is_forgotten),
+        cmocka_unit_test(test_crash_in_create),
+        cmocka_unit_test(test_crash_before_it_appears),
+        cmocka_unit_test(test_destroy_times_out),
+        cmocka_unit_test(test_crash_in_destroy),
+        cmocka_unit_test(test_journal_of_a_lost_card),
+        cmocka_unit_test(test_damaged_journal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

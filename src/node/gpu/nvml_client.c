@@ -48,8 +48,8 @@ struct nvml_client {
     int64_t pause_ms;
     struct nvml_process *dying; /* killed, not yet reaped: watched by `grave` */
     int stuck;
-    bool simulated;
-    struct err hello; /* why the library could not be opened */
+    bool simulated, opened, renew; /* renew: the helper goes as soon as it has answered */
+    struct err hello;              /* why the library could not be opened */
 };
 
 static void pump(struct nvml_client *c);
@@ -165,7 +165,7 @@ static void on_limit(void *ctx) {
 
     drop_helper(c, true);
     if (c->first) {
-        fail_first(c, ERR_TIMEOUT, "the NVIDIA driver does not answer");
+        fail_first(c, c->sent ? ERR_TIMEOUT : ERR_UNAVAILABLE, "the NVIDIA driver does not answer");
     }
     pump(c);
 }
@@ -173,6 +173,7 @@ static void on_limit(void *ctx) {
 static void on_hello(struct nvml_client *c, yyjson_val *v) {
     int64_t code = json_i64_at(v, "code", ERR_IO);
 
+    c->opened = code == 0;
     if (code) {
         err_set(&c->hello, (int)code, "%.*s", STR_ARG(json_str_at(v, "error")));
         drop_helper(c, true);
@@ -199,6 +200,9 @@ static void on_answer(struct nvml_client *c, yyjson_val *v) {
         err_set(&err, code, "%.*s", STR_ARG(json_str_at(v, "error")));
     }
     struct request *r = take_first(c);
+    if (c->renew) {
+        nvml_client_renew(c);
+    }
     r->done(r->ctx, code, v, &err);
     mem_free(r);
     pump(c);
@@ -311,7 +315,7 @@ static void pump(struct nvml_client *c) {
     if (c->state == HELPER_NONE) {
         if (c->stuck >= NVML_STUCK_MAX) {
             while (c->first) {
-                fail_first(c, ERR_GONE,
+                fail_first(c, ERR_UNAVAILABLE,
                            "helpers are stuck in the NVIDIA driver; no more are started");
             }
             return;
@@ -325,7 +329,7 @@ static void pump(struct nvml_client *c) {
     int n = snprintf(line, sizeof(line), "%llu %s\n", (unsigned long long)++c->id, c->first->text);
     if (send(c->fd, line, (size_t)n, MSG_NOSIGNAL) != n) {
         drop_helper(c, true);
-        fail_first(c, ERR_GONE, "the NVML helper ended");
+        fail_first(c, ERR_UNAVAILABLE, "the NVML helper ended");
         return pump(c);
     }
     c->sent = true;
@@ -398,6 +402,21 @@ int nvml_ask(struct nvml_client *c, nvml_answer *done, void *ctx, const char *fm
         c->clock->timer_start(c->pause, c->state == HELPER_NONE ? c->pause_ms * NS_PER_MS : 0);
     }
     return 0;
+}
+
+void nvml_client_renew(struct nvml_client *c) {
+    c->renew = c->sent || c->state == HELPER_STARTING;
+    if (c->renew) {
+        return;
+    }
+    c->pause_ms = 0;
+    if (c->state == HELPER_READY) {
+        drop_helper(c, true); /* it is idle: nothing of it is in the driver */
+    }
+}
+
+bool nvml_client_opened(const struct nvml_client *c) {
+    return c->opened;
 }
 
 bool nvml_client_simulated(const struct nvml_client *c) {

@@ -12,6 +12,9 @@
  *     ID destroy GPU PROFILE START         that instance, compute instances first
  *     ID hold UUID N                       simulated GPUs only: N processes use it
  *
+ * A create that failed after its first step is undone; where that failed as well, "left" is the memory
+ * slice at which the GPU instance was left behind.
+ *
  * An answer is {"id":N,"result":R,"error":"..."...}; R is NVML's own code, 0 when it worked. Before
  * the first request comes an answer with id 0 that says whether the library could be opened ("code"
  * is ours then).
@@ -30,6 +33,11 @@ struct helper {
     struct nvml_lib lib;
     struct nvml_scan scan;
     struct nvml_event_set *events;
+    struct {
+        struct nvml_device *device;
+        char uuid[NVML_TEXT];
+    } listened[NVML_SCAN_GPUS]; /* a GPU that is lost no longer says who it is */
+    size_t n_listened;
     struct buf out;
     const char *args[ARGS_MAX];
     size_t n_args;
@@ -68,15 +76,27 @@ static void listen_to_events(struct helper *h) {
         return;
     }
     NVML_DO(&h->lib, DeviceGetCount, &n);
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < n && h->n_listened < NVML_SCAN_GPUS; i++) {
         struct nvml_device *d;
         unsigned long long can = 0;
+        char *uuid = h->listened[h->n_listened].uuid;
         if (NVML_DO(&h->lib, DeviceGetHandleByIndex, i, &d) == 0 &&
             NVML_DO(&h->lib, DeviceGetSupportedEventTypes, d, &can) == 0 &&
-            (can & NVML_EVENT_XID)) {
-            NVML_DO(&h->lib, DeviceRegisterEvents, d, NVML_EVENT_XID, h->events);
+            (can & NVML_EVENT_XID) &&
+            NVML_DO(&h->lib, DeviceRegisterEvents, d, NVML_EVENT_XID, h->events) == 0 &&
+            NVML_DO(&h->lib, DeviceGetUUID, d, uuid, NVML_TEXT) == 0) {
+            h->listened[h->n_listened++].device = d;
         }
     }
+}
+
+static struct str listened_uuid(const struct helper *h, const struct nvml_device *d) {
+    for (size_t i = 0; i < h->n_listened; i++) {
+        if (h->listened[i].device == d) {
+            return str_of(h->listened[i].uuid);
+        }
+    }
+    return STR("");
 }
 
 static int do_scan(struct helper *h) {
@@ -85,8 +105,8 @@ static int do_scan(struct helper *h) {
 }
 
 static int do_poll(struct helper *h) {
-    struct nvml_event e;
-    char uuid[NVML_TEXT];
+    /* A library without the second form of the call leaves the last two alone. */
+    struct nvml_event e = {.gpu_instance = NVML_WHOLE_GPU, .compute_instance = NVML_WHOLE_GPU};
     size_t n = 0;
 
     buf_c(&h->out, ",\"xids\":[");
@@ -94,12 +114,8 @@ static int do_poll(struct helper *h) {
         if (!(e.type & NVML_EVENT_XID)) {
             continue;
         }
-        /* A lost GPU may not say its own name any more; its index still stands in the scan. */
-        if (NVML_DO(&h->lib, DeviceGetUUID, e.device, uuid, sizeof(uuid))) {
-            uuid[0] = 0;
-        }
         buf_f(&h->out, "%s{\"gpu\":", n++ ? "," : "");
-        buf_json(&h->out, str_of(uuid));
+        buf_json(&h->out, listened_uuid(h, e.device));
         buf_f(&h->out, ",\"xid\":%llu,\"gi\":%d}", e.data,
               e.gpu_instance == NVML_WHOLE_GPU ? -1 : (int)e.gpu_instance);
     }
@@ -143,6 +159,16 @@ static int make_full_compute(struct helper *h, struct nvml_gpu_instance *gi) {
     return r ? r : NVML_DO(&h->lib, GpuInstanceCreateComputeInstance, gi, best.id, &ci);
 }
 
+static int destroy_compute(struct helper *h, struct nvml_gpu_instance *gi);
+
+/* Undoes what a create did; what cannot be undone is told. */
+static void undo_create(struct helper *h, struct nvml_gpu_instance *gi, unsigned start) {
+    destroy_compute(h, gi);
+    if (NVML_DO(&h->lib, GpuInstanceDestroy, gi)) {
+        buf_f(&h->out, ",\"left\":%u", start);
+    }
+}
+
 /* A driver without exact placement may still choose the right one; anything else is undone. */
 static int make_gpu_instance(struct helper *h, struct nvml_device *d, unsigned profile,
                              const struct nvml_placement *where, struct nvml_gpu_instance **ret,
@@ -159,7 +185,7 @@ static int make_gpu_instance(struct helper *h, struct nvml_device *d, unsigned p
     if (r == 0 && info->placement.start == where->start) {
         return 0;
     }
-    NVML_DO(&h->lib, GpuInstanceDestroy, *ret);
+    undo_create(h, *ret, r ? where->start : info->placement.start);
     return r ? r : NVML_INSUFFICIENT_RESOURCES;
 }
 
@@ -203,8 +229,7 @@ static int do_create(struct helper *h) {
         r = nvml_scan_mig_uuid(&h->lib, d, info.id, uuid);
     }
     if (r) {
-        destroy_compute(h, gi);
-        NVML_DO(&h->lib, GpuInstanceDestroy, gi);
+        undo_create(h, gi, where.start);
         return r;
     }
     buf_f(&h->out, ",\"gi\":%u,\"uuid\":", info.id);

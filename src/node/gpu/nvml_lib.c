@@ -44,6 +44,15 @@ static void *open_any(const char *path) {
     return dl;
 }
 
+bool nvml_lib_place(const char *path, size_t i, char out[1024]) {
+    if (path && *path) {
+        return i == 0 && snprintf(out, 1024, "%s", path) < 1024;
+    }
+    /* The first place is the loader's own business: its folders are among the others. */
+    return i + 1 < sizeof(folders) / sizeof(folders[0]) &&
+           snprintf(out, 1024, "%slibnvidia-ml.so.1", folders[i + 1]) < 1024;
+}
+
 int nvml_lib_open(struct nvml_lib *l, const char *path, struct err *err) {
     *l = (struct nvml_lib){0};
     l->dl = open_any(path);

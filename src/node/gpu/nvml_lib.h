@@ -8,6 +8,9 @@
 #ifndef BERTH_NODE_NVML_LIB_H
 #define BERTH_NODE_NVML_LIB_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "base/err.h"
 #include "node/gpu/nvml.h"
 
@@ -25,6 +28,8 @@ struct nvml_lib {
  * whose GPUs are all lost still opens. ERR_NOT_FOUND: no library. ERR_UNAVAILABLE: no driver behind
  * it. */
 int nvml_lib_open(struct nvml_lib *l, const char *path, struct err *err);
+/* The i-th file that may be the library, for a look at whether it is there; false: there are no more. */
+bool nvml_lib_place(const char *path, size_t i, char out[1024]);
 void nvml_lib_close(struct nvml_lib *l);
 
 /* Text of a result; never NULL. */

@@ -63,6 +63,7 @@ static int read_all(struct users *u, yyjson_val *root, struct err *err) {
 
 int users_init(struct users *u, const char *dir, struct err *err) {
     struct arena a;
+    struct err why;
     yyjson_doc *doc;
 
     *u = (struct users){.dir = dir, .next = USERS_FIRST};
@@ -72,7 +73,10 @@ int users_init(struct users *u, const char *dir, struct err *err) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     arena_init(&a, 64 << 20);
-    int code = file_load_json(dir, "users.json", &a, &doc, err);
+    int code = file_load_json(dir, "users.json", &a, &doc, &why);
+    if (code) {
+        err_set(err, code, "%s: put it back from a backup, or remove it to begin anew", why.text);
+    }
     if (code == 0) {
         code = read_all(u, yyjson_doc_get_root(doc), err);
     }
