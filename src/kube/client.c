@@ -10,10 +10,11 @@
 #include "kube/auth.h"
 #include "kube/client_int.h"
 #include "kube/config.h"
+#include "kube/file.h"
 #include "kube/status.h"
 #include "net/http_client.h"
 
-enum { TIMEOUT_MS = 60000, TRIES = 10, RETRY_MAX_S = 30, LINES_OWN = 2 };
+enum { TIMEOUT_MS = 60000, TRIES = 10, RETRY_MAX_S = 30, LINES_OWN = 2, AUTHORITY_MAX = 1 << 20 };
 
 struct kube_client {
     struct loop *loop;
@@ -126,6 +127,18 @@ struct str kube_namespace(const struct kube_client *c) {
 
 struct str kube_server(const struct kube_client *c) {
     return c->config.server;
+}
+
+int kube_authority(const struct kube_client *c, struct arena *a, struct str *ret, struct err *err) {
+    char path[4096];
+
+    *ret = c->config.ca_pem;
+    if (ret->n || str_empty(c->config.ca_file)) {
+        return 0;
+    }
+    return str_copy(c->config.ca_file, path, sizeof(path))
+               ? kube_file_read(a, path, AUTHORITY_MAX, ret, err)
+               : err_set(err, ERR_TOO_LARGE, "the path of the authority is too long");
 }
 
 /* ---- one call ---- */

@@ -8,6 +8,7 @@
 #ifndef BERTH_KUBE_CLIENT_H
 #define BERTH_KUBE_CLIENT_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "net/loop.h"
@@ -20,6 +21,9 @@ struct kube_client *kube_client_new(struct loop *l, const char *kubeconfig, cons
 void kube_client_free(struct kube_client *c); /* cancels what is under way, without calling done */
 struct str kube_namespace(const struct kube_client *c); /* of the context, else "default" */
 struct str kube_server(const struct kube_client *c);    /* "https://127.0.0.1:6443" */
+
+/* What its certificate is verified by, in PEM; empty: what the machine trusts. 0 or an error. */
+int kube_authority(const struct kube_client *c, struct arena *a, struct str *ret, struct err *err);
 
 struct kube_reply {
     int code;       /* 0, or an error: transport, or the Status' reason (ERR_NOT_FOUND, ...) */

@@ -297,6 +297,7 @@ static int start_network(struct node *n, struct err *err) {
                                       .services = n->o.service_range ? n->o.service_range
                                                                      : NODE_SERVICE_RANGE,
                                       .uplink = n->o.uplink ? n->o.uplink : "auto",
+                                      .api = n->api,
                                       .ready = on_network,
                                       .attaching = on_attaching,
                                       .ctx = n};
@@ -316,64 +317,6 @@ static int start_network(struct node *n, struct err *err) {
     model_ip_text(base + 1, n->gateway);
     n->network_due = true;
     return network_start(&o, &n->network, err);
-}
-
-/* ---- ConfigMaps and Secrets ---- */
-
-struct fetch_call {
-    void (*done)(void *ctx, int code, struct str json);
-    void *ctx;
-};
-
-static void on_fetched(void *ctx, const struct kube_reply *r) {
-    struct fetch_call *f = ctx;
-
-    f->done(f->ctx, r->code, r->body);
-    mem_free(f);
-}
-
-static void fail_late(void *ctx) {
-    struct fetch_call *f = ctx;
-
-    f->done(f->ctx, ERR_UNAVAILABLE, STR(""));
-    mem_free(f);
-}
-
-static bool safe_name(struct str s) {
-    for (size_t i = 0; i < s.n; i++) {
-        char c = s.p[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.')) {
-            return false;
-        }
-    }
-    return path_plain(s);
-}
-
-static void fetch(void *ctx, enum pod_source kind, struct str ns, struct str name,
-                  void (*done)(void *done_ctx, int code, struct str json), void *done_ctx) {
-    struct node *n = ctx;
-    struct fetch_call *f = mem_zalloc(sizeof(*f));
-    struct kube_call *call;
-    char path[PATH_LEN];
-
-    if (f == NULL) {
-        return; /* asked again when the pod is tried again */
-    }
-    *f = (struct fetch_call){done, done_ctx};
-    static const char *const plurals[] = {
-        [POD_SECRET] = "secrets",
-        [POD_CONFIG_MAP] = "configmaps",
-        [POD_CLAIM] = "persistentvolumeclaims",
-    };
-    int k = kind == POD_PERSISTENT_VOLUME
-                ? snprintf(path, sizeof(path), "/api/v1/persistentvolumes/%.*s", STR_ARG(name))
-                : snprintf(path, sizeof(path), "/api/v1/namespaces/%.*s/%s/%.*s", STR_ARG(ns),
-                           plurals[kind], STR_ARG(name));
-    const struct kube_request r = {
-        .method = "GET", .path = str_from(path, (size_t)k), .done = on_fetched, .ctx = f};
-    if (!safe_name(name) || k >= (int)sizeof(path) || kube_send(n->kube, &r, &call, NULL)) {
-        loop_defer(n->loop, fail_late, f);
-    }
 }
 
 /* ---- life ---- */
@@ -560,8 +503,11 @@ static int start_pods(struct node *n, struct err *err) {
                                              .host_ip = STR("127.0.0.1"),
                                              .gateway = str_of(n->gateway),
                                              .node_cpu_milli = n->cpu_milli,
-                                             .node_memory = n->memory},
-                                   .fetch = fetch,
+                                             .node_memory = n->memory,
+                                             .api = str_of(n->api),
+                                             .api_service = str_of(n->api_service),
+                                             .api_authority = n->authority},
+                                   .fetch = node_fetch,
                                    .services = each_service,
                                    .ctx = n};
     const struct volume_keeper_options v = {.loop = n->loop,
@@ -600,6 +546,7 @@ int node_start(const struct node_options *o, struct node **ret, struct err *err)
         n->writer = n->kube ? kube_writer_new(n->kube, NULL, err) : NULL;
         code = n->writer ? 0 : ERR_BAD_REQUEST;
     }
+    code = code ? code : node_find_api(n, err);
     code = code ? code : start_network(n, err);
     code = code ? code : start_pods(n, err);
     code = code ? code : start_gpus(n, err);
@@ -650,6 +597,7 @@ void node_free(struct node *n) {
     kube_writer_free(n->writer);
     kube_client_free(n->kube);
     users_release(&n->users);
+    arena_release(&n->arena);
     n->clock->timer_free(n->heartbeat);
     n->clock->timer_free(n->publish_timer);
     if (n->lock_fd != -1) {

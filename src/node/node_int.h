@@ -41,7 +41,10 @@ struct node {
     bool network_due;                   /* whether there is one is not known yet */
     bool watch_due;                     /* pods are watched as soon as it is */
     char gateway[16], network_why[200]; /* why there is none */
-    int64_t cpu_milli, memory, disk;    /* disk: of the data folder's file system; 0: not told */
+    struct arena arena;                 /* as long as the node */
+    char api[24], api_service[16];      /* where pods reach the API server: see struct pod_facts */
+    struct str authority;
+    int64_t cpu_milli, memory, disk; /* disk: of the data folder's file system; 0: not told */
     char machine_id[64], kernel[128], os[128];
     /* node_publish.c */
     struct timer *heartbeat, *publish_timer;
@@ -54,6 +57,11 @@ struct node {
 void node_fail(struct node *n, const struct err *err);
 void node_watch_pods(struct node *n);
 bool node_pod_alive(void *node, struct str uid);
+
+/* node_fetch.c */
+int node_find_api(struct node *n, struct err *err);
+void node_fetch(void *node, const struct pod_fetch *what,
+                void (*done)(void *done_ctx, int code, struct str json), void *done_ctx);
 
 /* node_publish.c: Node, its status, its Lease, its events. */
 void node_read_machine(struct node *n);

@@ -191,5 +191,50 @@ def test_refused(b):
     wait_for("it ran", lambda: status(b, "fine").get("phase") == "Succeeded")
 
 
+def test_volumes_follow_what_they_are_made_of(b):
+    def sources(value):
+        b.apply(*[{"apiVersion": "v1", "kind": kind, "metadata": {"name": name}, text: {"key": f"{name} {value}\n"}, **more}
+                  for kind, name, text, more in (("ConfigMap", "map", "data", {}), ("Secret", "hush", "stringData", {}))])
+
+    def says(path):
+        return b.kubectl("exec", "p", "--", "sh", "-c", f"cat {path} 2>/dev/null; true")
+
+    sources("one")
+    b.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "still"}, "data": {"key": "still"}, "immutable": True})
+    p = pod("p", grace=0, spec={"volumes": [
+        {"name": "map", "configMap": {"name": "map"}}, {"name": "hush", "secret": {"secretName": "hush"}},
+        {"name": "me", "downwardAPI": {"items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels['colour']"}}]}},
+        {"name": "all", "projected": {"sources": [{"configMap": {"name": "map", "items": [{"key": "key", "path": "a/b"}]}},
+                                                  {"configMap": {"name": "still"}},
+                                                  {"configMap": {"name": "late", "optional": True}}]}}]},
+        volumeMounts=[{"name": n, "mountPath": f"/{n}"} for n in ("map", "hush", "me", "all")] +
+                     [{"name": "map", "mountPath": "/part", "subPath": "key"}])
+    p["metadata"]["labels"] = {"colour": "red"}
+    b.apply(p)
+    b.kubectl("wait", "pod/p", "--for=condition=Ready", "--timeout=30s")
+    check(says("/map/key /hush/key /all/a/b /part") == "map one\nhush one\nmap one\nmap one\n", says("/map/key"))
+    check(says("/me/labels") == "red", says("/me/labels"))
+    b.kubectl("label", "pod", "p", "colour=blue", "--overwrite")
+    wait_for("labels", lambda: says("/me/labels") == "blue")
+    # Whoever reads sees one version of the whole, at any time.
+    watch = b.kubectl("exec", "p", "--", "sh", "-c",
+                      "cat > /tmp/w; sh /tmp/w >/tmp/seen 2>&1 & true", stdin="while cat /all/a/b; do :; done")
+    check(watch == "", watch)
+    sources("two")
+    b.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "late"}, "data": {"late": "here"}})
+    wait_for("a new version", lambda: says("/map/key /hush/key /all/a/b /all/late") == "map two\nhush two\nmap two\nhere", 60)
+    check(says("/part") == "map one\n", "a part that is mounted does not follow")
+    check(set(says("/tmp/seen").split("\n")) <= {"map one", "map two", ""}, says("sort -u /tmp/seen"))
+    check(b.kubectl("exec", "p", "--", "sh", "-c", "echo x > /map/key", ok=False).returncode != 0, "volumes are read-only")
+    # Over a restart of Berth, and with its source gone.
+    b.stop()
+    b.up()
+    sources("three")
+    b.kubectl("delete", "secret", "hush")
+    wait_for("one more", lambda: says("/map/key") == "map three\n", 60)
+    check(says("/hush/key") in ("hush two\n", "hush three\n"), "what lost its source stays")
+    check(says("/part") == "map one\n", "the part after a restart")
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals(), with_default_queue))

@@ -301,6 +301,105 @@ def test_variables_of_services(b):
     check(got == "x\n", got)
 
 
+ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+# As clients in pods do it: where the API is by variables or name, who answers by the authority, who asks by the token.
+ASK = f"curl -s -m 5 --cacert {ACCOUNT}/ca.crt -H \"Authorization: Bearer $(cat {ACCOUNT}/token)\" "
+
+
+def may_read_pods(b, account, ns="default"):
+    b.kubectl("create", "role", "reader", "-n", ns, "--verb=get,list", "--resource=pods")
+    b.kubectl("create", "rolebinding", "reader", "-n", ns, "--role=reader", f"--serviceaccount={ns}:{account}")
+
+
+def test_pods_reach_the_api(b):
+    api = b.get("service", "kubernetes")["spec"]
+    check(api["clusterIP"] == "10.43.0.1" and api["ports"][0]["port"] == 443, str(api))
+    taken = b.kubectl("create", "service", "clusterip", "mine", "--tcp=80", "--clusterip=10.43.0.1", ok=False)
+    check("already allocated" in taken.stderr, taken.stderr)
+    kubectl = os.path.realpath(b.kubectl_program)
+    script = f"HOME=/tmp {kubectl} get pods -o name 2>&1; HOME=/tmp {kubectl} auth whoami -o jsonpath='{{.status.userInfo}}'"
+    got = inside(b, script)
+    check("cannot list resource" in got and '"username":"system:serviceaccount:default:default"' in got, got)
+    may_read_pods(b, "default")
+    got = inside(b, script, name="reader")
+    check("pod/reader" in got and '"authentication.kubernetes.io/pod-name":["reader"]' in got, got)
+    got = inside(b, "echo $KUBERNETES_SERVICE_HOST $KUBERNETES_SERVICE_PORT $KUBERNETES_PORT_443_TCP; "
+                 f"cat {ACCOUNT}/namespace; echo; stat -Lc %a {ACCOUNT}/token; "
+                 "for name in kubernetes kubernetes.default kubernetes.default.svc kubernetes.default.svc.cluster.local; do "
+                 + ASK + "https://$name/version | grep -c gitVersion; done", enableServiceLinks=False)
+    check(got.split() == ["10.43.0.1", "443", "tcp://10.43.0.1:443", "default", "600", "1", "1", "1", "1"], got)
+    # Without credentials they are nobody, as anyone is.
+    got = inside(b, "curl -sk -m 5 -w %{http_code} https://kubernetes.default.svc/api/v1/pods")
+    check(got.split()[-1] in ("401", "403"), got)
+    # Over a restart on the same port, and of the router's worker.
+    b.stop()
+    b.up()
+    os.kill(max(p for p, d in routers() if d == b.data), signal.SIGKILL)
+    wait_for("the API again", lambda: "pod/" in inside(b, script), 60)
+
+
+def test_pods_without_a_token(b):
+    got = inside(b, f"ls {ACCOUNT}", automountServiceAccountToken=False)
+    check(got == "", got)
+    b.kubectl("create", "serviceaccount", "quiet")
+    b.kubectl("patch", "serviceaccount", "quiet", "-p", '{"automountServiceAccountToken":false}')
+    check(inside(b, f"ls {ACCOUNT}", serviceAccountName="quiet") == "", "an account that says no")
+    got = inside(b, f"ls {ACCOUNT}", serviceAccountName="quiet", automountServiceAccountToken=True)
+    check(got.split() == ["ca.crt", "namespace", "token"], got)
+    p = pod("tokens", ["sh", "-c", "sleep 1000"], serviceAccountName="quiet",
+            volumes=[{"name": "t", "projected": {"sources": [{"serviceAccountToken": {
+                "path": "vault/token", "audience": "vault", "expirationSeconds": 600}}]}}])
+    p["spec"]["containers"][0]["volumeMounts"] = [{"name": "t", "mountPath": "/tokens"}]
+    b.apply(p)
+    b.kubectl("wait", "pod/tokens", "--for=condition=Ready", "--timeout=30s")
+    token = b.kubectl("exec", "tokens", "--", "cat", "/tokens/vault/token")
+    said = json.loads(b.kubectl("create", "-f", "-", "-o", "json", stdin=json.dumps(
+        {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token, "audiences": ["vault"]}})))
+    check(said["status"]["authenticated"] and said["status"]["user"]["username"].endswith(":quiet"), str(said))
+    # It is for others than the API, and ends with its pod.
+    got = inside(b, f"curl -sk -m 5 -H 'Authorization: Bearer {token}' https://kubernetes/api/v1/pods -w %{{http_code}}")
+    check(got.split()[-1] == "401", got)
+    b.kubectl("delete", "pod", "tokens")
+    said = json.loads(b.kubectl("create", "-f", "-", "-o", "json", stdin=json.dumps(
+        {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token, "audiences": ["vault"]}})))
+    check(not said["status"].get("authenticated"), str(said))
+
+
+def test_policies_hold_for_the_api(b):
+    ask = ASK + "https://10.43.0.1/version || echo refused-$?"
+    b.apply(policy("closed", {}, ["Egress"]))
+    wait_for("the API is closed", lambda: "refused-7" in inside(b, ask))
+    b.apply(policy("api", {"matchLabels": {"may": "ask"}}, ["Egress"], egress=[
+        {"to": [{"ipBlock": {"cidr": "10.43.0.1/32"}}], "ports": [{"port": 443}]}]))
+    wait_for("the API is open", lambda: "gitVersion" in inside(b, ask, labels={"may": "ask"}))
+    check("refused-7" in inside(b, ask), "a pod that no policy lets out")
+
+
+def test_a_pod_counts_for_itself(b):
+    """Wrong tokens of a pod keep nobody else from the API, and its connections are bounded."""
+    got = inside(b, "for i in $(seq 40); do curl -sk -m 5 -o /dev/null -w '%{http_code} ' -H 'Authorization: Bearer x' "
+                 "https://10.43.0.1/api; done")
+    check(set(got.split()) <= {"401", "429"}, got)
+    check("gitVersion" in inside(b, ASK + "https://10.43.0.1/version"), "another pod")
+    b.kubectl("get", "pods")
+    got = inside(b, """python3 - <<'E'
+import socket, time
+all = [socket.create_connection(("10.43.0.1", 443), 5) for _ in range(40)]
+time.sleep(1)
+ended = 0
+for s in all:
+    s.settimeout(0.01)
+    try:
+        ended += s.recv(1) == b""
+    except TimeoutError:
+        pass
+    except OSError:
+        ended += 1
+print("ended", ended)
+E""")
+    check(got.split() == ["ended", "8"], got)
+
+
 def start(f, program, kubectl):
     with Berth(program, kubectl, gpus="none", args=["--pod-network", "own", "--pod-uplink", "none"]) as b:
         f(b)

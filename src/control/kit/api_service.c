@@ -6,15 +6,18 @@
 #include "control/kit/controller.h"
 
 #define NAME "kubernetes"
+#define SERVICE "Service"
 #define LOOK_AGAIN_NS (100 * NS_PER_MS)
 
-enum { OBJECTS = 3, BODY_MAX = 4096 };
+enum { OBJECTS = 3, BODY_MAX = 4096, CLUSTER_PORT = 443 };
 
 /* What is told, and where it stands in each object. */
 struct told {
     struct str ip;
     bool v6;
     uint16_t port;
+    struct str cluster_ip; /* "None": headless */
+    uint16_t cluster_port;
 };
 
 static const struct object_row {
@@ -37,15 +40,22 @@ static bool told_of(const struct api_address *api, struct told *ret) {
     bool v4 = fits && inet_pton(AF_INET, host, any) == 1;
     bool v6 = fits && !v4 && inet_pton(AF_INET6, host, any) == 1;
     bool one = (v4 && !str_is(api->host, "0.0.0.0")) || (v6 && !str_is(api->host, "::"));
-    *ret = (struct told){one ? api->host : v6 ? STR("::1") : STR("127.0.0.1"), v6, api->port};
+    bool headless = str_empty(api->cluster_ip);
+    *ret = (struct told){.ip = one  ? api->host
+                               : v6 ? STR("::1")
+                                    : STR("127.0.0.1"),
+                         .v6 = v6,
+                         .port = api->port,
+                         .cluster_ip = headless ? STR("None") : api->cluster_ip,
+                         .cluster_port = headless ? api->port : CLUSTER_PORT};
     return true;
 }
 
 static void service_body(struct buf *b, const struct told *t) {
     buf_f(b,
-          "\"spec\":{\"type\":\"ClusterIP\",\"clusterIP\":\"None\",\"sessionAffinity\":\"None\","
+          "\"spec\":{\"type\":\"ClusterIP\",\"clusterIP\":\"%.*s\",\"sessionAffinity\":\"None\","
           "\"ports\":[{\"name\":\"https\",\"protocol\":\"TCP\",\"port\":%u,\"targetPort\":%u}]}}",
-          t->port, t->port);
+          STR_ARG(t->cluster_ip), t->cluster_port, t->port);
 }
 
 static void endpoints_body(struct buf *b, const struct told *t) {
@@ -63,7 +73,7 @@ static void slice_body(struct buf *b, const struct told *t) {
 }
 
 static const struct object_row objects[OBJECTS] = {
-    {"", "Service",
+    {"", SERVICE,
      "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"" NAME "\",\"labels\":{"
      "\"component\":\"apiserver\",\"provider\":\"kubernetes\"}},",
      service_body, "spec", NULL, "ports"},
@@ -89,8 +99,22 @@ static bool says(const struct object_row *x, yyjson_val *root, const struct told
     yyjson_val *ports = json_get(x->ports ? in : root, STR("ports"));
     yyjson_val *ip = x->addresses ? first(json_get(in, str_of(x->addresses))) : NULL;
     ip = yyjson_is_obj(ip) ? json_get(ip, STR("ip")) : ip;
-    return yyjson_arr_size(ports) == 1 && json_i64_at(first(ports), "port", 0) == t->port &&
+    if (yyjson_arr_size(ports) != 1) {
+        return false;
+    }
+    if (str_is(str_of(x->kind), SERVICE)) {
+        return json_i64_at(first(ports), "port", 0) == t->cluster_port &&
+               json_i64_at(first(ports), "targetPort", 0) == t->port &&
+               str_eq(json_str_at(in, "clusterIP"), t->cluster_ip);
+    }
+    return json_i64_at(first(ports), "port", 0) == t->port &&
            (x->addresses == NULL || str_eq(json_str(ip), t->ip));
+}
+
+/* The address of a Service cannot be changed: one that has another is made anew. */
+static bool must_go(const struct object_row *x, yyjson_val *root, const struct told *t) {
+    return str_is(str_of(x->kind), SERVICE) &&
+           !str_eq(json_str_at(root, "spec.clusterIP"), t->cluster_ip);
 }
 
 /* ---- keeping it ---- */
@@ -112,6 +136,8 @@ static enum work keep(struct controller *c, const struct object_row *x, const st
     x->body(&b, t);
     if (buf_ok(&b) != 0) {
         round_fail(r, buf_ok(&b));
+    } else if (o && must_go(x, yyjson_doc_get_root(d), t)) {
+        round_remove(r, k, o->ns, o->name, NULL); /* its end is heard of, and then it is made */
     } else if (o) {
         round_patch(r, k, o->ns, o->name, "", PATCH_MERGE, buf_view(&b));
     } else {
@@ -150,7 +176,7 @@ const struct controller_row api_service_controller = {
     .name = "bootstrap",
     .set = CONTROL_BOOTSTRAP,
     .who = "api-service-controller",
-    CONTROLLER_KINDS({"", "Service", changed, .may = MAY_CREATE | MAY_PATCH},
+    CONTROLLER_KINDS({"", SERVICE, changed, .may = MAY_CREATE | MAY_PATCH | MAY_DELETE},
                      {"", "Endpoints", changed, .may = MAY_CREATE | MAY_PATCH},
                      {"discovery.k8s.io", "EndpointSlice", changed, .may = MAY_CREATE | MAY_PATCH},
                      {"", "Namespace"}),

@@ -3,7 +3,8 @@
  * Kubernetes' own tests expect. Made when absent, also when somebody deletes one; what they say of the address and the
  * port is put right, the rest is left alone.
  *
- * There is no network of services here: the Service is headless, and its port is the API server's own.
+ * The Service has the first address of the range of Services, port 443, from where the router of the pods' network
+ * carries connections to the API server's own port; without such an address it is headless.
  */
 #ifndef BERTH_CONTROL_API_SERVICE_H
 #define BERTH_CONTROL_API_SERVICE_H

@@ -37,7 +37,8 @@ struct gpu_inventory;  /* control/load/gpu_inventory.h */
 /* Where clients reach the API. */
 struct api_address {
     struct str host;
-    uint16_t port; /* 0: not known yet */
+    uint16_t port;         /* 0: not known yet */
+    struct str cluster_ip; /* of Service default/kubernetes; empty: it is headless */
 };
 
 struct control_env {

@@ -69,7 +69,7 @@ static void bootstrap_makes_and_keeps(void **state) {
 
 /* Where the API is, kept when somebody deletes or changes it, and told anew when the port is another. */
 static void the_service_of_the_api_is_kept(void **state) {
-    struct api_address api = {.host = STR("0.0.0.0")};
+    struct api_address api = {.host = STR("0.0.0.0"), .cluster_ip = STR("10.43.0.1")};
     w.env.api = &api;
     put("v1", "Namespace", "", "default", "", "");
     struct controller *c = controller_new(&api_service_controller, &w.env, NULL);
@@ -79,7 +79,9 @@ static void the_service_of_the_api_is_kept(void **state) {
     w.fail_at = 2;
     fake_world_run(&w, 5 * NS_PER_SEC);
     const struct object *s = fake_world_get(&w, "Service", "default", "kubernetes");
-    assert_string_equal(fake_world_text(s, "spec.ports.0.port"), "6443");
+    assert_string_equal(fake_world_text(s, "spec.ports.0.port"), "443");
+    assert_string_equal(fake_world_text(s, "spec.ports.0.targetPort"), "6443");
+    assert_string_equal(fake_world_text(s, "spec.clusterIP"), "10.43.0.1");
     const struct object *e = fake_world_get(&w, "Endpoints", "default", "kubernetes");
     assert_string_equal(fake_world_text(e, "subsets.0.addresses.0.ip"), "127.0.0.1");
     const struct object *x = fake_world_get(&w, "EndpointSlice", "default", "kubernetes");
@@ -105,6 +107,12 @@ static void the_service_of_the_api_is_kept(void **state) {
     assert_string_equal(fake_world_text(x, "ports.0.port"), "7443");
     s = fake_world_get(&w, "Service", "default", "kubernetes");
     assert_string_equal(fake_world_text(s, "spec.ports.0.targetPort"), "7443");
+    controller_free(c);
+    api.cluster_ip = STR("10.44.0.1"); /* another range of Services: made anew */
+    c = controller_new(&api_service_controller, &w.env, NULL);
+    fake_world_run(&w, NS_PER_SEC);
+    s = fake_world_get(&w, "Service", "default", "kubernetes");
+    assert_string_equal(fake_world_text(s, "spec.clusterIP"), "10.44.0.1");
     controller_free(c);
 }
 

@@ -171,13 +171,17 @@ static int remove_all_in(struct removal *r, int dir, int depth) {
 }
 
 int dir_remove(const char *path, struct err *err) {
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), result = 0;
+    return dir_remove_at(AT_FDCWD, path, err);
+}
+
+int dir_remove_at(int at, const char *path, struct err *err) {
+    int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), result = 0;
     struct removal r = {.top = fd};
     struct stat st;
     unsigned before, rounds = 0;
 
     if (fd == -1 && (errno == ENOTDIR || errno == ELOOP)) {
-        return unlink(path) == -1 ? err_sys(err, errno, "%s: cannot be removed", path) : 0;
+        return unlinkat(at, path, 0) == -1 ? err_sys(err, errno, "%s: cannot be removed", path) : 0;
     }
     if (fd == -1 || fstat(fd, &st) == -1) {
         return errno == ENOENT ? 0 : err_sys(err, errno, "%s: cannot be removed", path);
@@ -190,7 +194,7 @@ int dir_remove(const char *path, struct err *err) {
     } while (result == 0 && r.moved != before && ++rounds < REMOVE_ROUNDS);
     int e = errno;
     close(fd);
-    if (result == 0 && rmdir(path) == -1 && errno != ENOENT) {
+    if (result == 0 && unlinkat(at, path, AT_REMOVEDIR) == -1 && errno != ENOENT) {
         result = -1;
         e = errno;
     }

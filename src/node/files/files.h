@@ -28,6 +28,8 @@ int file_load_json(const char *dir, const char *name, struct arena *a, yyjson_do
 int dir_make(const char *path, mode_t mode, struct err *err);
 /* Removes a tree: never follows links, never crosses into another file system. Missing is fine. */
 int dir_remove(const char *path, struct err *err);
+/* The same of what `at` is open on. */
+int dir_remove_at(int at, const char *name, struct err *err);
 /* chown of a tree, links themselves. */
 int dir_own(const char *path, uid_t uid, gid_t gid, struct err *err);
 

@@ -117,11 +117,16 @@ static bool one_serving(void *ctx, const struct object *o) {
     return true;
 }
 
+/* The router itself answers for the API's address (api_way.h): nobody's slices lead elsewhere. */
+static bool is_of_api(const struct object *service) {
+    return str_is(service->ns, "default") && str_is(service->name, "kubernetes");
+}
+
 /* A controller's slices are found by their owner; somebody's own, of a Service without selector, by looking. */
 static void each_slice(struct service_record *r) {
     bool own = yyjson_obj_size(json_get(r->spec, STR("selector"))) == 0;
 
-    for (int pass = 0; pass < 2 && !r->any; pass++) {
+    for (int pass = 0; pass < 2 && !r->any && !is_of_api(r->service); pass++) {
         bool (*each)(void *, const struct object *) = pass ? one_serving : one_slice;
         if (own) {
             mirror_scan(r->w->mirror, r->w->kinds[WATCH_SLICES], r->service->ns, each, r);

@@ -129,7 +129,10 @@ static void say_detach(struct network *n, const struct network_pod *p, bool ende
 
 static void say_all(struct network *n) {
     const struct map_entry *e;
+    char line[80];
 
+    int k = snprintf(line, sizeof(line), "{\"op\":\"api\",\"to\":\"%s\"}", n->o.api);
+    say(n, str_from(line, (size_t)k));
     say(n, STR("{\"op\":\"begin\"}"));
     for (size_t i = 0; (e = map_next(&n->records, &i));) {
         say(n, str_of(((struct network_record *)e->value)->json));

@@ -19,6 +19,7 @@
 
 #include "base/mem.h"
 #include "node/files/files.h"
+#include "node/net/api_way.h"
 #include "node/net/nft.h"
 #include "node/net/ports.h"
 #include "node/net/resolver.h"
@@ -29,6 +30,10 @@ enum { REPORT = 3, BACKLOG = 64, IDLE_MS = 5000, IDLE_ROUNDS = 2, FILL_MS = 20 }
 
 uint32_t router_gateway(const struct router_options *o) {
     return o->pods + 1;
+}
+
+uint32_t router_api(const struct router_options *o) {
+    return o->services + 1;
 }
 
 /* ---- the worker's own namespaces ---- */
@@ -95,6 +100,7 @@ static int furnish(struct router *r, struct err *err) {
     }
     int code = rtnl_up(r->netlink, RTNL_LOOPBACK, err);
     code = code ? code : rtnl_address(r->netlink, RTNL_LOOPBACK, router_gateway(&r->o), err);
+    code = code ? code : rtnl_address(r->netlink, RTNL_LOOPBACK, router_api(&r->o), err);
     /* Where a Service really is the rules decide, once there is a route at all. */
     return code ? code
                 : rtnl_route(r->netlink, RTNL_LOOPBACK, r->o.services, r->o.services_bits, 0, err);
@@ -231,7 +237,8 @@ static int begin(struct router *r, const struct router_spaces *in, int listen_fd
     r->idle = c->timer_new(c, on_idle, r);
     r->filler = c->timer_new(c, on_fill, r);
     r->ports = ports_new(r);
-    if (r->idle == NULL || r->filler == NULL || r->ports == NULL) {
+    r->api = api_way_new(r);
+    if (r->idle == NULL || r->filler == NULL || r->ports == NULL || r->api == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     if (r->o.uplink) {
@@ -282,6 +289,7 @@ static int work(struct router *r, const struct router_spaces *in, int listen_fd)
     router_serve_free(r->serve);
     resolver_free(r->resolver);
     ports_free(r->ports);
+    api_way_free(r->api);
     router_pods_release(r);
     model_release(&r->model);
     rules_release(&r->rules);

@@ -28,6 +28,7 @@
  *     {"op":"begin"} {"op":"put",...} ... {"op":"end"}   everything that is known of Services; model.h has the records
  *     {"op":"put",...} {"op":"drop","key":"..."}         what changed
  *     {"op":"socket","type":"tcp"}                       a socket made in the router's namespace (pod_net.h)
+ *     {"op":"api","to":"127.0.0.1:6443"}                 where the API server listens (api_way.h); "" is nowhere
  *     {"op":"stop"}
  *
  * A router that no node has talked to for a while, and whose pods have all ended, ends.
@@ -63,6 +64,9 @@ struct outside {
 /* router_keeper.c. A socket in the machine's network: SOCK_STREAM, listening on 127.0.0.1:port, or SOCK_DGRAM. -1 and
  * err. */
 int outside_socket(struct outside *o, int type, uint16_t port, struct err *err);
+/* A connection in the machine's network, which may not have come about yet. from 0: of any address. -1 and err. */
+int outside_connect(struct outside *o, const struct model_endpoint *to, uint32_t from,
+                    struct err *err);
 /* The namespaces that the worker is in outlive it. */
 void outside_hold(struct outside *o, bool own_user);
 /* Starts the way out, for the worker; 0 once the link is there. */
@@ -97,6 +101,7 @@ struct router {
     struct nft *nft;
     struct resolver *resolver;
     struct node_ports *ports;
+    struct api_way *api;
     struct router_serve *serve;
     bool apply_soon;
     struct timer *idle;
@@ -104,6 +109,8 @@ struct router {
 };
 
 uint32_t router_gateway(const struct router_options *o);
+/* The API's address among those of Services: the first. */
+uint32_t router_api(const struct router_options *o);
 
 /* router_pods.c */
 int router_attach(struct router *r, struct str uid, struct str ns, uint32_t ip,

@@ -1,7 +1,7 @@
 /*
- * router_keeper: the half of the router that stays in the machine's network. It does four things, each when the worker
- * asks: makes a listener on loopback, makes a socket for questions to name servers, starts pasta, holds the worker's
- * namespaces. See router.h.
+ * router_keeper: the half of the router that stays in the machine's network. It does five things, each when the worker
+ * asks: makes a listener on loopback, makes a socket for questions to name servers, connects to the API server, starts
+ * pasta, holds the worker's namespaces. See router.h.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,12 +19,13 @@
 #include "node/net/router.h"
 
 enum { BACKLOG = 128, UPLINK_MS = 3000, STEP_MS = 10 };
-enum keeper_wish { KEEPER_STREAM, KEEPER_DATAGRAM, KEEPER_UPLINK, KEEPER_HOLD };
+enum keeper_wish { KEEPER_STREAM, KEEPER_DATAGRAM, KEEPER_CONNECT, KEEPER_UPLINK, KEEPER_HOLD };
 
 struct keeper_request {
     enum keeper_wish wish;
     uint16_t port;
-    bool own_user; /* the worker has a user namespace of its own */
+    bool own_user;     /* the worker has a user namespace of its own */
+    uint32_t ip, from; /* of a connection; from 0: any */
 };
 
 struct keeper_answer {
@@ -46,6 +47,27 @@ static int make_socket(const struct keeper_request *q) {
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     if (stream &&
         (bind(fd, (const struct sockaddr *)&a, sizeof(a)) == -1 || listen(fd, BACKLOG) == -1)) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+/* Does not wait: whoever gets it sees whether it comes about. */
+static int make_connection(const struct keeper_request *q) {
+    const struct sockaddr_in to = {.sin_family = AF_INET,
+                                   .sin_port = htons(q->port),
+                                   .sin_addr.s_addr = htonl(q->ip)},
+                             from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(q->from)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd == -1) {
+        return -1;
+    }
+    if ((q->from && bind(fd, (const struct sockaddr *)&from, sizeof(from)) == -1) ||
+        (connect(fd, (const struct sockaddr *)&to, sizeof(to)) == -1 && errno != EINPROGRESS)) {
         int error = errno;
         close(fd);
         errno = error;
@@ -140,7 +162,7 @@ static void serve(int fd, pid_t worker, pid_t *pasta, struct router_spaces *spac
         } else if (q.wish == KEEPER_HOLD) {
             hold(worker, q.own_user, spaces);
         } else {
-            made = make_socket(&q);
+            made = q.wish == KEEPER_CONNECT ? make_connection(&q) : make_socket(&q);
             error = made == -1 ? errno : 0;
         }
         answer(fd, error, made);
@@ -217,8 +239,8 @@ static int ask(struct outside *o, const struct keeper_request *q, int *ret_fd) {
 }
 
 int outside_socket(struct outside *o, int type, uint16_t port, struct err *err) {
-    const struct keeper_request q = {type == SOCK_STREAM ? KEEPER_STREAM : KEEPER_DATAGRAM, port,
-                                     false};
+    const struct keeper_request q = {.wish = type == SOCK_STREAM ? KEEPER_STREAM : KEEPER_DATAGRAM,
+                                     .port = port};
     int fd = -1, error = ask(o, &q, &fd);
 
     if (error) {
@@ -229,12 +251,25 @@ int outside_socket(struct outside *o, int type, uint16_t port, struct err *err) 
     return fd;
 }
 
+int outside_connect(struct outside *o, const struct model_endpoint *to, uint32_t from,
+                    struct err *err) {
+    const struct keeper_request q = {
+        .wish = KEEPER_CONNECT, .port = to->port, .ip = to->ip, .from = from};
+    int fd = -1, error = ask(o, &q, &fd);
+
+    if (error) {
+        err_sys(err, error, "connect to the API server");
+        return -1;
+    }
+    return fd;
+}
+
 void outside_hold(struct outside *o, bool own_user) {
-    ask(o, &(struct keeper_request){KEEPER_HOLD, 0, own_user}, NULL);
+    ask(o, &(struct keeper_request){.wish = KEEPER_HOLD, .own_user = own_user}, NULL);
 }
 
 int outside_uplink(struct outside *o, bool own_user, struct err *err) {
-    int error = ask(o, &(struct keeper_request){KEEPER_UPLINK, 0, own_user}, NULL);
+    int error = ask(o, &(struct keeper_request){.wish = KEEPER_UPLINK, .own_user = own_user}, NULL);
 
     for (int waited = 0; error == 0 && waited < UPLINK_MS; waited += STEP_MS) {
         if (if_nametoindex(RULES_UPLINK)) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "node/net/api_way.h"
 #include "node/net/router.h"
 
 enum { LINE_BYTES = 64 << 10, ANSWER_BYTES = 16 << 20 };
@@ -182,6 +183,10 @@ static void obey(struct router_client *c, struct str line) {
             give_socket(c, v);
         } else if (str_is(op, "hello")) {
             hello(c);
+        } else if (str_is(op, "api")) {
+            if (api_way_open(r->api, json_str_at(v, "to"), &err)) {
+                fprintf(stderr, "berth router: %s\n", err.text);
+            }
         } else if (str_is(op, "begin")) {
             model_begin(&r->model);
         } else if (str_is(op, "end")) {

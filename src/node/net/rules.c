@@ -4,7 +4,7 @@
  *     pre_nat, out_nat   Service address . protocol . port -> chain of the port -> DNAT to one of its endpoints
  *     post_nat           a pod that reaches itself through its Service, and the way out, get another source
  *     across             what goes from pod to pod or out: walls of the sender, walls of the receiver
- *     to_router          names alone, and echo
+ *     to_router          names alone, echo, and the API server for whom its walls let there
  *     to_service         a Service without endpoints refuses, at once
  *
  * A wall is a chain that returns what may pass and refuses the rest.
@@ -49,8 +49,10 @@ static const char base_text[] =
     "ip saddr . ip daddr @self accept\n"
     "ip saddr vmap @senders\nip daddr vmap @receivers\n"
     "ip saddr %PODS% accept\n}\n"
+    "chain to_api {\nip saddr vmap @senders\naccept\n}\n"
     "chain to_router {\ntype filter hook input priority 0; policy drop;\n"
     "iifname \"lo\" accept\nct state established,related accept\n"
+    "ip saddr %PODS% ip daddr %API% tcp dport 443 goto to_api\n"
     "ip daddr %SERVICES% goto to_service\n"
     "ip saddr %PODS% udp dport 53 accept\nip saddr %PODS% tcp dport 53 accept\n"
     "ip saddr %PODS% icmp type echo-request accept\n"
@@ -423,6 +425,13 @@ int rules_take(struct net_rules *r, struct buf *out) {
 }
 
 static void add_base(const struct net_rules *r, struct buf *out) {
+    const struct {
+        struct str name;
+        uint32_t ip;
+        int bits;
+    } words[] = {{STR("%PODS%"), r->pods, r->pods_bits},
+                 {STR("%SERVICES%"), r->services, r->services_bits},
+                 {STR("%API%"), r->services + 1, 32}};
     struct str rest = str_of(base_text);
     char ip[16];
 
@@ -434,10 +443,13 @@ static void add_base(const struct net_rules *r, struct buf *out) {
         }
         buf_str(out, str_head(rest, (size_t)at));
         rest = str_skip(rest, (size_t)at);
-        bool pods = str_starts(rest, STR("%PODS%"));
-        model_ip_text(pods ? r->pods : r->services, ip);
-        buf_f(out, "%s/%d", ip, pods ? r->pods_bits : r->services_bits);
-        rest = str_skip(rest, pods ? 6 : 10);
+        size_t i = 0;
+        while (!str_starts(rest, words[i].name)) {
+            i++; /* the text has no other words */
+        }
+        model_ip_text(words[i].ip, ip);
+        buf_f(out, "%s/%d", ip, words[i].bits);
+        rest = str_skip(rest, words[i].name.n);
     }
 }
 

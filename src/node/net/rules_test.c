@@ -173,6 +173,22 @@ static void who_was_sent_somewhere_goes_there_again(void **state) {
     end(&s);
 }
 
+static void the_api_is_reached_through_the_senders_walls(void **state) {
+    struct scene s;
+
+    begin(&s);
+    rules_whole(&s.r, &s.out);
+    const char *t = buf_cstr(&s.out),
+               *open = strstr(t, "ip saddr 10.42.0.0/16 ip daddr 10.43.0.1/32 "
+                                 "tcp dport 443 goto to_api\n");
+    assert_non_null(open);
+    assert_non_null(strstr(t, "chain to_api {\nip saddr vmap @senders\naccept\n}\n"));
+    assert_true(open <
+                strstr(open, "goto to_service")); /* before what refuses all other Services */
+    assert_null(strchr(t, '%'));
+    end(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_service_is_a_chain_and_an_element),
@@ -182,6 +198,7 @@ int main(void) {
         cmocka_unit_test(a_wall_returns_what_may_pass),
         cmocka_unit_test(bad_records_change_nothing),
         cmocka_unit_test(who_was_sent_somewhere_goes_there_again),
+        cmocka_unit_test(the_api_is_reached_through_the_senders_walls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

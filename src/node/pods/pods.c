@@ -122,6 +122,7 @@ static void forget(struct pod *p) {
     map_del(&ps->by_uid, str_of(p->uid));
     object_unref(p->obj);
     arena_release(&p->arena);
+    pod_live_free(p->live);
     mem_free(p->shim_state);
     mem_free(p->told);
     mem_free(p->ns);
@@ -184,6 +185,21 @@ static bool attach(struct pod *p, const struct object *obj) {
     return p->obj != NULL;
 }
 
+/* Of what the downward API shows and people change: labels and annotations, in any order. */
+static uint64_t hash_notes(yyjson_val *root) {
+    static const char *const maps[] = {"metadata.labels", "metadata.annotations"};
+    uint64_t h = 1;
+
+    for (size_t i = 0; i < 2; i++) {
+        yyjson_obj_iter it = yyjson_obj_iter_with(json_path(root, maps[i]));
+        for (yyjson_val *k; (k = yyjson_obj_iter_next(&it));) {
+            struct str v = json_str(yyjson_obj_iter_get_val(k));
+            h += (str_hash(json_str(k)) + i) * UINT64_C(0x9e3779b97f4a7c15) ^ str_hash(v);
+        }
+    }
+    return h;
+}
+
 /* What the API already says: the phase, and when the pod was taken. */
 static struct str read_status(struct pod *p, char phase[16]) {
     struct arena a;
@@ -200,6 +216,7 @@ static struct str read_status(struct pod *p, char phase[16]) {
         }
         p->stop_grace_s = json_i64_at(root, "metadata.deletionGracePeriodSeconds", 30);
         p->deadline_s = json_i64_at(root, "spec.activeDeadlineSeconds", 0);
+        p->notes = hash_notes(root);
         p->gated = yyjson_arr_size(json_path(root, "spec.readinessGates")) > 0;
     }
     arena_release(&a);
@@ -209,6 +226,7 @@ static struct str read_status(struct pod *p, char phase[16]) {
 void pods_put(struct pods *ps, const struct object *obj) {
     struct pod *p = find(ps, obj->uid);
     bool known = p != NULL, first = p == NULL || p->obj == NULL;
+    uint64_t notes = known ? p->notes : 0;
     char phase[16];
 
     p = p ? p : add(ps, obj->uid);
@@ -232,6 +250,9 @@ void pods_put(struct pods *ps, const struct object *obj) {
         pod_event(p, POD_EV_BEGIN);
     } else if (first || p->gated || (p->state == POD_OVER && !over)) {
         pod_report(p);
+    }
+    if (first || notes != p->notes) {
+        pod_live_now(p);
     }
 }
 
@@ -354,6 +375,7 @@ static void on_tick(void *ctx) {
             bury(p);
         }
     }
+    pods_live_tick(ps, now);
     pods_hold_quotas(ps);
     pods_watch_disk(ps, now);
     ps->clock->timer_start(ps->tick, TICK_MS * NS_PER_MS);

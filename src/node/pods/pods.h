@@ -18,12 +18,18 @@
 #include "mirror/writer.h"
 #include "net/loop.h"
 #include "node/gpu/gpus.h"
-#include "node/pods/pod_env.h"
 #include "node/sandbox/sandbox.h"
 #include "node/sandbox/users.h"
+#include "node/spec/pod_env.h"
 
 struct network;
 struct pods;
+
+/* A source of a pod's files (pod_env.h); of tokens the pod that they are bound to. */
+struct pod_fetch {
+    enum pod_source kind;
+    struct str ns, name, pod, pod_uid;
+};
 
 struct pods_options {
     struct loop *loop;
@@ -37,9 +43,8 @@ struct pods_options {
     bool strict;             /* a limit that the kernel does not take stops its pod */
     struct network *network; /* NULL: pods use the machine's own */
     struct pod_facts facts;
-    /* Gets a ConfigMap or Secret; done(done_ctx, code, json) comes later, once, on the loop thread.
-     */
-    void (*fetch)(void *ctx, enum pod_source kind, struct str ns, struct str name,
+    /* Gets what a pod is made of; done(done_ctx, code, json) comes later, once, on the loop thread. */
+    void (*fetch)(void *ctx, const struct pod_fetch *what,
                   void (*done)(void *done_ctx, int code, struct str json), void *done_ctx);
     /* Services of a namespace that have an address; each returns false to stop. NULL: none. */
     void (*services)(void *ctx, struct str ns,

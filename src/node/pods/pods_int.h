@@ -7,6 +7,7 @@
 #include "node/files/files.h"
 #include "node/pods/pods.h"
 #include "node/pods/pods_quota.h"
+#include "node/spec/pod_spec.h"
 
 enum pod_state {
     POD_NEW,       /* known from the API; nothing done */
@@ -32,7 +33,7 @@ enum pod_event {
 struct pod_source_doc {
     enum pod_source kind;
     struct str name;
-    bool asked;
+    bool asked, failed; /* failed: whether it exists could not be found out */
     yyjson_val *object; /* NULL: does not exist, or not here yet */
 };
 
@@ -57,6 +58,7 @@ struct pod {
     int tries, fetching;
     int64_t start_ns, retry_mono, asked_mono;
     int64_t deadline_s; /* activeDeadlineSeconds; 0: none */
+    uint64_t notes;     /* of its labels and annotations, to see that they change */
     bool gated;         /* it has readiness gates: others' conditions count for its own */
     bool recovering;    /* its state is read for the first time by this node */
     int64_t stop_grace_s;
@@ -73,6 +75,7 @@ struct pod {
     size_t n_sources;
     struct str *uuids;
     struct pod_devices devices;
+    struct pod_live *live; /* pods_live.c; NULL: nothing of its volumes changes */
     /* its network: pods_net.c */
     char ip[16], netns[48];
     bool attaching, attached;
@@ -108,6 +111,7 @@ struct pods {
     char userns[48]; /* that the server joins; "": it makes its own */
     int server_fd;
     bool synced;
+    size_t n_live;       /* pods that are followed, at the last tick */
     int64_t disk_mono;   /* when the disk is looked at next */
     unsigned disk_ticks; /* of the round of measuring pods; 0: none */
     const struct kind *pod_kind, *event_kind;
@@ -116,9 +120,24 @@ struct pods {
 
 /* pods_start.c: what happens before there are processes. */
 void pod_acquire(struct pod *p);
+/* What a Pod's files are made by, done with; the code is the function's. */
+int pod_with_spec(struct pod *p, struct arena *a, struct err *err,
+                  int (*run)(const struct pod_spec_in *in, void *ctx, struct err *err), void *ctx);
+/* Asks for the sources that were noted; true when something was asked for. */
+bool pod_fetch_new(struct pod *p);
 void pod_prepare(struct pod *p);
 void pod_launch(struct pod *p);
 int pods_server_start(struct pods *p, struct err *err);
+
+/* pods_live.c: volumes that follow what they are made of. */
+void pod_live_free(struct pod_live *l);
+struct pod_volumes_seen *pod_live_seen(struct pod *p, size_t volumes);
+yyjson_val *pod_live_token(struct pod *p, struct str name); /* NULL: must be asked for */
+void pod_live_keep(struct pod *p, struct str name, struct str answer, yyjson_val *object);
+void pod_live_begin(struct pod *p); /* it starts, with all that its sources say now */
+void pod_live_now(struct pod *p);   /* look soon: it was changed, or is found again */
+void pod_live_step(struct pod *p);  /* also when what was asked for has come */
+void pods_live_tick(struct pods *ps, int64_t now);
 
 /* pods_net.c: true: the pod has its network, or needs none of its own; else it goes on when it has. */
 bool pod_attach(struct pod *p);

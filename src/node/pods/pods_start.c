@@ -6,8 +6,8 @@
 
 #include "base/mem.h"
 #include "node/gpu/gpu_files.h"
-#include "node/pods/pod_spec.h"
 #include "node/pods/pods_int.h"
+#include "node/spec/pod_spec.h"
 
 /* ---- devices ---- */
 
@@ -83,12 +83,21 @@ static void on_fetched(void *ctx, int code, struct str json) {
     struct pod *p = f->pod;
     yyjson_doc *doc;
 
+    struct pod_source_doc *s = f->index < p->n_sources ? &p->sources[f->index] : NULL;
+
     p->fetching--;
-    if (code == 0 && f->index < p->n_sources && json_parse(&p->arena, json, &doc, NULL) == 0) {
-        p->sources[f->index].object = yyjson_doc_get_root(doc);
+    if (s && code == 0 && json_parse(&p->arena, json, &doc, NULL) == 0) {
+        s->object = yyjson_doc_get_root(doc);
+    } else if (s) {
+        s->failed = code != ERR_NOT_FOUND;
+    }
+    if (s && s->object && s->kind == POD_TOKEN) {
+        pod_live_keep(p, s->name, json, s->object);
     }
     mem_free(f);
-    if (p->fetching == 0) {
+    if (p->fetching == 0 && p->state == POD_RUNNING) {
+        pod_live_step(p);
+    } else if (p->fetching == 0) {
         pod_event(p, POD_EV_BEGIN);
     }
     pod_answered(p);
@@ -96,7 +105,11 @@ static void on_fetched(void *ctx, int code, struct str json) {
 
 static yyjson_val *lookup(void *ctx, enum pod_source kind, struct str name) {
     struct pod *p = ctx;
+    yyjson_val *token = kind == POD_TOKEN ? pod_live_token(p, name) : NULL;
 
+    if (token) {
+        return token;
+    }
     for (size_t i = 0; i < p->n_sources; i++) {
         if (p->sources[i].kind == kind && str_eq(p->sources[i].name, name)) {
             return p->sources[i].object;
@@ -114,8 +127,7 @@ static yyjson_val *lookup(void *ctx, enum pod_source kind, struct str name) {
     return NULL;
 }
 
-/* Asks for what lookup noted; true when something was asked for. */
-static bool fetch_new(struct pod *p) {
+bool pod_fetch_new(struct pod *p) {
     bool any = false;
 
     for (size_t i = 0; i < p->n_sources; i++) {
@@ -126,8 +138,9 @@ static bool fetch_new(struct pod *p) {
         *f = (struct fetch){p, i};
         p->sources[i].asked = any = p->waiting_answer = true;
         p->fetching++;
-        p->pods->o.fetch(p->pods->o.ctx, p->sources[i].kind, str_of(p->ns), p->sources[i].name,
-                         on_fetched, f);
+        const struct pod_fetch what = {p->sources[i].kind, str_of(p->ns), p->sources[i].name,
+                                       str_of(p->name), str_of(p->uid)};
+        p->pods->o.fetch(p->pods->o.ctx, &what, on_fetched, f);
     }
     return any;
 }
@@ -158,24 +171,23 @@ static int device_files(struct pod *p, struct arena *a, struct gpu_file **ret, s
     return gpu_files_list("", v, n, *ret, ret_n, err);
 }
 
-static int write_spec(struct pod *p, struct pod_spec_notes *notes, struct err *err) {
+int pod_with_spec(struct pod *p, struct arena *a, struct err *err,
+                  int (*run)(const struct pod_spec_in *in, void *ctx, struct err *err), void *ctx) {
     struct pods *ps = p->pods;
-    struct arena a;
     yyjson_doc *doc;
     struct gpu_file *files = NULL;
     size_t n_files = 0;
     gid_t group = 0;
     char claims[PATH_LEN];
 
-    arena_init(&a, 32 << 20);
-    int code = object_tree(p->obj, &a, &doc, err);
+    int code = object_tree(p->obj, a, &doc, err);
     code = code ? code : path_join(claims, ps->o.data_dir, "volumes", err);
     if (code == 0 && ps->o.probe->root && !ps->o.podman) {
         code = users_group(ps->o.users, str_of(p->ns), &group, err);
         code = code || p->user ? code : users_take(ps->o.users, &p->user, err);
     }
     if (code == 0 && !ps->o.podman) {
-        code = device_files(p, &a, &files, &n_files, err);
+        code = device_files(p, a, &files, &n_files, err);
     }
     struct pod_facts facts = ps->o.facts;
     facts.pod_ip = pod_ip(p);
@@ -200,12 +212,18 @@ static int write_spec(struct pod *p, struct pod_spec_notes *notes, struct err *e
             .gateway = ps->o.facts.gateway,
             .simulated = ps->o.gpus && gpus_simulated(ps->o.gpus),
             .devices = &p->devices,
-            .uuids = p->uuids};
-        code = dir_make(p->dir, 0711, err);
-        code = code ? code : pod_spec_write(&in, notes, err);
+            .uuids = p->uuids,
+            .seen = pod_live_seen(
+                p, yyjson_arr_size(json_path(yyjson_doc_get_root(doc), "spec.volumes")))};
+        code = run(&in, ctx, err);
     }
-    arena_release(&a);
     return code;
+}
+
+static int write_spec(const struct pod_spec_in *in, void *notes, struct err *err) {
+    int code = dir_make(in->dir, 0711, err);
+
+    return code ? code : pod_spec_write(in, notes, err);
 }
 
 static void tell_notes(struct pod *p, const struct pod_spec_notes *n) {
@@ -228,6 +246,7 @@ static void tell_notes(struct pod *p, const struct pod_spec_notes *n) {
 void pod_prepare(struct pod *p) {
     struct pod_spec_notes notes = {0};
     struct err err = {0};
+    struct arena a;
 
     if (p->fetching || !pod_attach(p)) {
         return;
@@ -236,8 +255,10 @@ void pod_prepare(struct pod *p) {
         p->fresh_fetch = false;
         p->n_sources = 0;
     }
-    int code = write_spec(p, &notes, &err);
-    if (fetch_new(p)) {
+    arena_init(&a, 32 << 20);
+    int code = pod_with_spec(p, &a, &err, write_spec, &notes);
+    arena_release(&a);
+    if (pod_fetch_new(p)) {
         return;
     }
     if (code == 0) {
@@ -321,6 +342,7 @@ void pod_launch(struct pod *p) {
     char line[PATH_LEN + 2];
     int n = snprintf(line, sizeof(line), "%s\n", p->dir);
 
+    pod_live_begin(p);
     /* Secrets and the like are on disk now, for the pod's user alone. */
     arena_release(&p->arena);
     arena_init(&p->arena, 32 << 20);

@@ -38,7 +38,7 @@ static void answer_fetch(void *p) {
     f.done(f.ctx, f.json ? 0 : ERR_NOT_FOUND, str_of(f.json));
 }
 
-static void fetch(void *ctx, enum pod_source kind, struct str ns, struct str name,
+static void fetch(void *ctx, const struct pod_fetch *what,
                   void (*done)(void *ctx, int code, struct str json), void *done_ctx) {
     struct bed *b = ctx;
     struct late_fetch *f = malloc(sizeof(*f));

@@ -92,6 +92,16 @@ static int add_entries(const char *root) {
     return e;
 }
 
+/* Where pods have what their service account may use, if they have one: a place that need not be made for each. */
+static int add_account(const char *root) {
+    char path[PATH_LEN];
+
+    return path_join(path, root, "run/secrets/kubernetes.io/serviceaccount", NULL) ||
+                   dir_make(path, 0755, NULL)
+               ? EIO
+               : 0;
+}
+
 static int add_own(const char *root) {
     char path[PATH_LEN];
 
@@ -102,7 +112,7 @@ static int add_own(const char *root) {
             return errno;
         }
     }
-    return 0;
+    return add_account(root);
 }
 
 /* What /etc/resolv.conf leads to, where that is in /run: names would not resolve otherwise. */

@@ -231,8 +231,8 @@ static int make_jti(struct arena *a, struct str *ret, struct err *err) {
 }
 
 /* A pod without a name for its account runs as "default". */
-static int check_runs_as(const struct object *pod, struct str account, struct arena *a,
-                         struct err *err) {
+static int check_runs_as(const struct object *pod, struct str account, const struct user *who,
+                         struct arena *a, struct err *err) {
     yyjson_doc *tree;
     if (object_tree(pod, a, &tree, NULL) != 0) {
         return err_set(err, ERR_NOMEM, "no memory for a token");
@@ -244,15 +244,16 @@ static int check_runs_as(const struct object *pod, struct str account, struct ar
                        "running with different serviceaccount name",
                        STR_ARG(account));
     }
-    return 0;
+    return policy_node_has(who, yyjson_doc_get_root(tree), err);
 }
 
 /* The pod that the token is bound to must be there, run as the account, and have the uid that was named, if one was. */
 static int bind_pod(struct policy *p, struct str ns, const struct bound_object *ref,
-                    struct arena *a, struct token_claims *c, struct err *err) {
+                    const struct user *who, struct arena *a, struct token_claims *c,
+                    struct err *err) {
     const struct kind *k = kind_by_name(STR(""), STR("Pod"));
     if (ref == NULL) {
-        return 0;
+        return policy_node_has(who, NULL, err);
     }
     if (!str_is(ref->kind, "Pod")) {
         return err_set(
@@ -272,11 +273,12 @@ static int bind_pod(struct policy *p, struct str ns, const struct bound_object *
     }
     c->pod = pod->name;
     c->pod_uid = pod->uid;
-    return check_runs_as(pod, c->account, a, err);
+    return check_runs_as(pod, c->account, who, a, err);
 }
 
-static int read_request(struct policy *p, yyjson_mut_doc *d, struct str ns, struct arena *a,
-                        struct token_claims *c, int64_t *ret_seconds, struct err *err) {
+static int read_request(struct policy *p, yyjson_mut_doc *d, const struct user *who,
+                        struct arena *a, struct token_claims *c, int64_t *ret_seconds,
+                        struct err *err) {
     struct buf text;
     yyjson_doc *doc;
     struct token_request req = {0};
@@ -300,7 +302,7 @@ static int read_request(struct policy *p, yyjson_mut_doc *d, struct str ns, stru
                        (long long)*ret_seconds);
     }
     *ret_seconds = *ret_seconds > TOKEN_SECONDS_MAX ? TOKEN_SECONDS_MAX : *ret_seconds;
-    return bind_pod(p, ns, spec ? spec->bound_object_ref : NULL, a, c, err);
+    return bind_pod(p, c->ns, spec ? spec->bound_object_ref : NULL, who, a, c, err);
 }
 
 static int answer_token(yyjson_mut_doc *d, const struct token_claims *c, int64_t seconds,
@@ -332,7 +334,7 @@ static int token(struct guard *g, const struct api_request *q, const struct obje
     if (!p->has_key) {
         return err_set(err, ERR_UNSUPPORTED, "this server has no key for service account tokens");
     }
-    int r = read_request(p, d, account->ns, a, &c, &seconds, err);
+    int r = read_request(p, d, &q->user, a, &c, &seconds, err);
     r = r ? r : make_jti(a, &c.jti, err);
     if (r != 0) {
         return r;

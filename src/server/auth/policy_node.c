@@ -182,13 +182,25 @@ bool policy_node_may(const struct mirror *m, const struct api_request *q, struct
             (str_eq(q->authz_name, node) || (q->verb == VERB_CREATE && q->authz_name.n == 0));
         why = own ? NULL : "a node has one Lease";
     } else if (str_is(q->plural, "serviceaccounts")) {
-        why = "a node has no business with service accounts";
+        /* Whose: policy_node_has, which sees the pod that the token is for. */
+        bool token = str_is(q->subresource, "token") && q->verb == VERB_CREATE;
+        why = token ? NULL : "a node asks for tokens of its pods' service accounts alone";
     }
     why = node.n == 0 ? "members of system:nodes are named system:node:NAME" : why;
     if (why) {
         *ret_reason = str_of(why);
     }
     return why == NULL;
+}
+
+int policy_node_has(const struct user *u, yyjson_val *pod, struct err *err) {
+    if (!user_in_group(u, NODES_GROUP) ||
+        (pod && node_of(u).n && str_eq(node_name(pod), node_of(u)))) {
+        return 0;
+    }
+    return err_set(err, ERR_FORBIDDEN,
+                   "a node asks for tokens that are bound to a pod (spec.boundObjectRef) which is "
+                   "bound to the node");
 }
 
 int policy_node_writes(const struct api_request *q, yyjson_mut_val *obj, struct err *err) {

@@ -168,6 +168,7 @@ static const struct rule node[] = {
     {"core", "nodes/status pods/status", SET},
     {"core", "pods", READ " delete patch"},
     {"core", "configmaps secrets", "get"},
+    {"core", "serviceaccounts/token", "create"},
     {"core", "namespaces services", READ},
     {"discovery.k8s.io", "endpointslices", READ},
     {"networking.k8s.io", "networkpolicies", READ},

@@ -491,9 +491,10 @@ static void test_token_secrets_are_guarded(void **state) {
     assert_ok(w->g->admit_write(w->g, &q, d->root, NULL, &w->a, &err), &err);
 }
 
-static yyjson_mut_doc *request_token(struct world *w, const char *spec, int want, struct err *err) {
+static yyjson_mut_doc *request_token_as(struct world *w, struct user who, const char *spec,
+                                        int want, struct err *err) {
     yyjson_mut_doc *d = NULL;
-    struct api_request q = {.user = fixture_user("root", "system:masters", NULL)};
+    struct api_request q = {.user = who};
     const struct object *account =
         mirror_get(w->m, kind_by_name(STR(""), STR("ServiceAccount")), STR("team"), STR("sa"));
     char text[512];
@@ -503,6 +504,36 @@ static yyjson_mut_doc *request_token(struct world *w, const char *spec, int want
     assert_ok(json_parse_mut(&w->a, str_of(text), &d, err), err);
     assert_int_equal(w->g->token(w->g, &q, account, d, &w->a, err), want);
     return d;
+}
+
+static yyjson_mut_doc *request_token(struct world *w, const char *spec, int want, struct err *err) {
+    return request_token_as(w, fixture_user("root", "system:masters", NULL), spec, want, err);
+}
+
+/* A node has tokens for its own pods alone, and such as end with them. */
+static void test_node_tokens(void **state) {
+    struct world *w = *state;
+    struct err err = {0};
+    struct user n = fixture_user("system:node:n", "system:nodes", NULL);
+    put_pods(w);
+    assert_true(
+        node_told(w, "system:node:n", "", "serviceaccounts", "token", "create", "team", "sa", ""));
+    assert_false(node_told(w, "system:node:n", "", "serviceaccounts", "", "get", "team", "sa", ""));
+    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":{\"name\":"
+                      "\"sa\",\"namespace\":\"team\"}}");
+    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"here\","
+                      "\"namespace\":\"team\"},\"spec\":{\"nodeName\":\"n\","
+                      "\"serviceAccountName\":\"sa\"}}");
+    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"there\","
+                      "\"namespace\":\"team\"},\"spec\":{\"nodeName\":\"o\","
+                      "\"serviceAccountName\":\"sa\"}}");
+    request_token_as(w, n, "{\"boundObjectRef\":{\"kind\":\"Pod\",\"name\":\"here\"}}", 0, &err);
+    request_token_as(w, n, "{\"boundObjectRef\":{\"kind\":\"Pod\",\"name\":\"there\"}}",
+                     ERR_FORBIDDEN, &err);
+    request_token_as(w, n, "{\"boundObjectRef\":{\"kind\":\"Pod\",\"name\":\"mine\"}}",
+                     ERR_BAD_REQUEST, &err); /* runs as another account */
+    request_token_as(w, n, "{}", ERR_FORBIDDEN, &err);
+    assert_true(str_contains(str_of(err.text), STR("bound to a pod")));
 }
 
 static void test_token_request_and_review(void **state) {
@@ -608,6 +639,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_controllers_members, setup, teardown),
         cmocka_unit_test_setup_teardown(test_token_secrets_are_guarded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_token_request_and_review, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_node_tokens, setup, teardown),
         cmocka_unit_test_setup_teardown(test_self_review, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pages, setup, teardown),
         cmocka_unit_test_setup_teardown(test_alloc_faults, setup, teardown),

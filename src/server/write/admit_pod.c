@@ -14,6 +14,19 @@ static struct str pod_name(struct write *w) {
     return json_mstr_at(yyjson_mut_doc_get_root(w->doc), "metadata.name");
 }
 
+/* An account that says that its pods get no token says so in each pod that does not decide itself. */
+static int admit_automount(struct write *w, yyjson_mut_val *spec, struct str account) {
+    const struct object *o = mirror_pending(
+        w->s->o.mirror, kind_by_name(STR(""), STR("ServiceAccount")), w->req->ns, account);
+    bool says = o && str_contains(o->json, STR("\"automountServiceAccountToken\":false"));
+
+    return says && json_mget(spec, STR("automountServiceAccountToken")) == NULL &&
+                   json_mset(w->doc, spec, STR("automountServiceAccountToken"),
+                             yyjson_mut_bool(w->doc, false))
+               ? nomem(w)
+               : 0;
+}
+
 static int admit_account(struct write *w, yyjson_mut_val *spec) {
     struct str name = json_mstr(json_mget(spec, STR("serviceAccountName")));
     if (name.n == 0) {
@@ -25,7 +38,7 @@ static int admit_account(struct write *w, yyjson_mut_val *spec) {
     name = arena_str(w->arena, name);
     int r = json_mset_str(w->doc, spec, "serviceAccountName", name);
     r = r ? r : json_mset_str(w->doc, spec, "serviceAccount", name);
-    return r != 0 ? nomem(w) : 0;
+    return r != 0 ? nomem(w) : admit_automount(w, spec, name);
 }
 
 struct priority {

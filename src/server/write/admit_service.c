@@ -143,6 +143,13 @@ static int refuse(struct write *w, const char *field, struct str value, const ch
     return failure_cause(&w->failure, w->arena, STR("FieldValueInvalid"), text, str_of(field));
 }
 
+/* The first address is the API's own, whose Service is called default/kubernetes. */
+static bool is_of_api(struct write *w) {
+    struct str name = json_mstr_at(yyjson_mut_doc_get_root(w->doc), "metadata.name");
+
+    return str_is(w->req->ns, "default") && str_is(name, "kubernetes");
+}
+
 static int give_address(struct write *w, struct service_taken *t, yyjson_mut_val *spec) {
     struct str said = json_mstr(json_mget(spec, STR("clusterIP")));
     uint32_t ip = 0;
@@ -156,7 +163,7 @@ static int give_address(struct write *w, struct service_taken *t, yyjson_mut_val
                           "failed to allocate IP: the provided IP is not in the valid range of "
                           "Services");
         }
-        if (has_address(t, ip)) {
+        if (has_address(t, ip) || (ip == t->base + 1 && !is_of_api(w))) {
             return refuse(w, "spec.clusterIPs", said,
                           "failed to allocate IP: provided IP is already allocated");
         }

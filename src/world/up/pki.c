@@ -18,9 +18,16 @@ static int client(const struct paths *p, const char *file, const char *cn, struc
     return tls_make_cert(p->pki, file, &n, CERT_DAYS, err);
 }
 
-static int server(const struct paths *p, const char *host, struct err *err) {
-    const struct str alt[] = {STR("localhost"), STR("kubernetes"), STR("kubernetes.default"),
-                              STR("127.0.0.1"), STR("::1"),        str_of(host)};
+static int server(const struct paths *p, const char *host, struct str service_ip, struct err *err) {
+    const struct str alt[] = {STR("localhost"),
+                              STR("kubernetes"),
+                              STR("kubernetes.default"),
+                              STR("kubernetes.default.svc"),
+                              STR("kubernetes.default.svc.cluster.local"),
+                              STR("127.0.0.1"),
+                              STR("::1"),
+                              service_ip,
+                              str_of(host)};
     size_t n = sizeof(alt) / sizeof(alt[0]);
     bool listed = strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0 ||
                   strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
@@ -45,7 +52,7 @@ static void node_name(char name[256]) {
     name[n] = 0;
 }
 
-int pki_make(const struct paths *p, const char *host, struct err *err) {
+int pki_make(const struct paths *p, const char *host, struct str service_ip, struct err *err) {
     char name[256] = "", node[300];
     if (mkdir(p->pki, 0700) == -1 && errno != EEXIST) {
         return err_sys(err, errno, "make folder %s", p->pki);
@@ -56,7 +63,7 @@ int pki_make(const struct paths *p, const char *host, struct err *err) {
     node_name(name);
     snprintf(node, sizeof(node), "system:node:%s", name);
     int r = tls_make_ca(p->pki, "berth", err);
-    r = r ? r : server(p, host, err);
+    r = r ? r : server(p, host, service_ip, err);
     r = r ? r : client(p, "admin", "berth-admin", STR("system:masters"), err);
     r = r ? r : client(p, "node", node, STR("system:nodes"), err);
     struct tls_name sa = {.cn = STR("berth-service-accounts")};

@@ -9,9 +9,11 @@
 #ifndef BERTH_WORLD_PKI_H
 #define BERTH_WORLD_PKI_H
 
+#include "base/str.h"
 #include "world/kit/paths.h"
 
-/* host: the address that is served, without brackets; goes into the server's certificate beside the loopback names. */
-int pki_make(const struct paths *p, const char *host, struct err *err);
+/* host: the address that is served, without brackets; service_ip: that of Service default/kubernetes. Both go into the
+ * server's certificate beside the names of loopback and of the Service. */
+int pki_make(const struct paths *p, const char *host, struct str service_ip, struct err *err);
 
 #endif

@@ -22,6 +22,8 @@
 #include "control/control.h"
 #include "kube/file.h"
 #include "net/tls.h"
+#include "node/net/model.h"
+#include "node/node.h"
 #include "node/pods/logread.h"
 #include "node/pods/talk.h"
 #include "port/calendar_source.h"
@@ -64,6 +66,7 @@ struct up {
     struct mirror *mirror;
     struct tls_server *tls;
     struct api_address api;
+    char api_ip[16]; /* of Service default/kubernetes */
     struct log_source *logs;
     struct pod_sessions *sessions;
     struct metrics *metrics;
@@ -523,6 +526,7 @@ static int start_control(struct up *u, struct err *err) {
         .api = &u->api,
     };
     u->api.host = str_of(u->o.listen.host);
+    u->api.cluster_ip = str_of(u->api_ip);
     char ca[PATH_BYTES];
     int r = tls_random(&env.seed, sizeof(env.seed), err);
     r = r ? r
@@ -579,6 +583,18 @@ static int look_at_walls(struct up *u, struct err *err) {
     return r;
 }
 
+/* The API's address among those of Services is the first of their range. */
+static void name_api(struct up *u) {
+    uint32_t base = 0;
+    int bits;
+    if (u->o.service_base) {
+        base = u->o.service_base;
+    } else {
+        (void)model_ip(STR(NODE_SERVICE_RANGE), &base, &bits);
+    }
+    model_ip_text(base + 1, u->api_ip);
+}
+
 static int start(struct up *u, struct err *err) {
     uint64_t seed;
     int r = tls_random(&seed, sizeof(seed), err);
@@ -605,7 +621,8 @@ static int start(struct up *u, struct err *err) {
     u->pipe = loop_signal(u->loop, SIGPIPE, ignore_signal, u, err);
     r = u->term && u->intr && u->pipe ? 0 : err->code;
     r = r ? r : open_store(u, err);
-    r = r ? r : pki_make(&u->paths, u->o.listen.host, err);
+    name_api(u);
+    r = r ? r : pki_make(&u->paths, u->o.listen.host, str_of(u->api_ip), err);
     r = r ? r : make_server(u, err);
     r = r || u->o.controllers == 0 ? r : start_control(u, err);
     r = r ? r : server_start(u->server, err);

@@ -2,17 +2,16 @@
  * pod_volumes: a pod's volumes as folders below pods/<uid>/root/volumes, and where its containers
  * want them.
  *
- * emptyDir, configMap, secret, downwardAPI and projected (of those) are made; hostPath must lie
- * below the allowed folder, links resolved; a claim must be bound to a volume that is the claim's and
- * of this node; anything else is refused by name. Files of a Secret are 0600-ish (defaultMode
- * without group and others) and belong to the pod's user.
+ * emptyDir and what the API makes (pod_made.h) are made; hostPath must lie below the allowed folder,
+ * links resolved; a claim must be bound to a volume that is the claim's and of this node; anything
+ * else is refused by name.
  */
 #ifndef BERTH_NODE_POD_VOLUMES_H
 #define BERTH_NODE_POD_VOLUMES_H
 
 #include <sys/types.h>
 
-#include "node/pods/pod_env.h"
+#include "node/spec/pod_env.h"
 
 struct pod_volumes_in {
     const struct pod_env_in *env; /* container is not used */
@@ -23,10 +22,23 @@ struct pod_volumes_in {
     bool no_mounts; /* nothing can be mounted privately: what lies elsewhere cannot be a volume */
     uid_t uid;      /* the pod's, who owns what is made for it; 0: nobody's own */
     gid_t gid; /* the project's, whose folders of the machine and of claims are that are made */
+    struct pod_volumes_seen *seen; /* NULL: nobody will ask what changed */
+};
+
+/* What volumes that the API makes held when they were written: one for each volume of the pod, and one more. */
+struct pod_volumes_seen {
+    uint64_t *v;
+    size_t n;
 };
 
 /* Makes all volumes of the pod. ERR_NOT_FOUND: a source that may come later; ERR_INVALID: never. */
 int pod_volumes_make(const struct pod_volumes_in *in, struct arena *a, struct err *err);
+/* Has the pod volumes whose content may change? */
+bool pod_volumes_made(const struct pod_volumes_in *in);
+/* While the pod runs: those that differ from what was seen are written anew; store false: sources are looked up, and
+ * nothing is written. The code of the first that lacks something, as pod_volumes_make. */
+int pod_volumes_follow(const struct pod_volumes_in *in, bool store, struct arena *a,
+                       struct err *err);
 /* Appends "mounts":[{"source","target","readOnly"}...] for one container; ERR_INVALID names what is
  * wrong. */
 int pod_volumes_mounts(const struct pod_volumes_in *in, yyjson_val *container, struct arena *a,

@@ -1,5 +1,5 @@
 /* pod_volumes: see pod_volumes.h. */
-#include "node/pods/pod_volumes.h"
+#include "node/spec/pod_volumes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,118 +10,13 @@
 #include "api/tables/storage.h"
 #include "node/files/beneath.h"
 #include "node/files/files.h"
+#include "node/spec/pod_made.h"
 
 /* A folder that a project's pods share: see users.h. Its number as a user is nobody's. */
 enum { SHARED = 02775 };
 
-struct maker {
-    const struct pod_volumes_in *in;
-    struct arena *arena;
-    const char *dir; /* of the volume */
-    mode_t mode;
-    struct err *err;
-};
-
-/* Writes a file of a volume; `path` is relative, checked, and may have folders in it. */
-static int put(const struct maker *m, struct str path, struct str bytes, yyjson_val *item) {
-    char dir[PATH_LEN], text[PATH_LEN];
-    struct str rest = path, part, name = path;
-
-    while (str_next(&rest, '/', &part)) {
-        if (!path_plain(part)) {
-            return err_set(m->err, ERR_INVALID, "volume path \"%.*s\" is not allowed",
-                           STR_ARG(path));
-        }
-        name = part;
-    }
-    struct str folder = str_head(path, path.n - name.n);
-    if (!str_copy(name, text, sizeof(text)) ||
-        snprintf(dir, sizeof(dir), "%s/%.*s", m->dir, STR_ARG(folder)) >= (int)sizeof(dir)) {
-        return err_set(m->err, ERR_INVALID, "volume path \"%.*s\" is too long", STR_ARG(path));
-    }
-    mode_t mode = (mode_t)json_i64_at(item, "mode", m->mode) & 0777;
-    int code = folder.n ? dir_make(dir, 0755, m->err) : 0;
-    return code ? code : file_store(dir, text, bytes, mode, m->err);
-}
-
-static int put_source(const struct maker *m, enum pod_source kind, struct str name, yyjson_val *v) {
-    const struct pod_env_in *e = m->in->env;
-    yyjson_val *object = e->lookup(e->ctx, kind, name), *items = json_get(v, STR("items")), *x;
-    bool optional = json_bool_at(v, "optional", false);
-    struct str bytes;
-    int code = 0;
-
-    if (object == NULL) {
-        return optional ? 0
-                        : err_set(m->err, ERR_NOT_FOUND, "%s \"%.*s\" not found",
-                                  kind == POD_SECRET ? "secret" : "configmap", STR_ARG(name));
-    }
-    yyjson_arr_iter it;
-    yyjson_arr_iter_init(items, &it);
-    while (code == 0 && (x = yyjson_arr_iter_next(&it))) {
-        if (pod_source_key(object, kind, json_str_at(x, "key"), m->arena, &bytes)) {
-            code = put(m, json_str_at(x, "path"), bytes, x);
-        } else if (!optional) {
-            code = err_set(m->err, ERR_NOT_FOUND, "references non-existent key: %.*s",
-                           STR_ARG(json_str_at(x, "key")));
-        }
-    }
-    static const char *const maps[] = {"data", "binaryData"};
-    for (int i = 0; i < 2 && items == NULL; i++) {
-        yyjson_obj_iter o;
-        yyjson_obj_iter_init(json_get(object, str_of(maps[i])), &o);
-        while (code == 0 && (x = yyjson_obj_iter_next(&o))) {
-            if (pod_source_key(object, kind, json_str(x), m->arena, &bytes)) {
-                code = put(m, json_str(x), bytes, NULL);
-            }
-        }
-    }
-    return code;
-}
-
-static int put_downward(const struct maker *m, yyjson_val *v) {
-    yyjson_arr_iter it;
-    yyjson_val *x;
-    struct str bytes;
-    int code = 0;
-
-    yyjson_arr_iter_init(json_get(v, STR("items")), &it);
-    while (code == 0 && (x = yyjson_arr_iter_next(&it))) {
-        yyjson_val *ref = json_get(x, STR("fieldRef")),
-                   *resource = json_get(x, STR("resourceFieldRef"));
-        if (ref == NULL && resource == NULL) {
-            return err_set(m->err, ERR_INVALID,
-                           "downwardAPI: an item needs fieldRef or "
-                           "resourceFieldRef");
-        }
-        code = ref ? pod_field(m->in->env, m->arena, json_str_at(ref, "fieldPath"), &bytes, m->err)
-                   : pod_resource_field(m->in->env, m->arena, resource, &bytes, m->err);
-        code = code ? code : put(m, json_str_at(x, "path"), bytes, x);
-    }
-    return code;
-}
-
-static int put_projected(const struct maker *m, yyjson_val *v) {
-    yyjson_arr_iter it;
-    yyjson_val *x, *s;
-    int code = 0;
-
-    yyjson_arr_iter_init(json_get(v, STR("sources")), &it);
-    while (code == 0 && (x = yyjson_arr_iter_next(&it))) {
-        if ((s = json_get(x, STR("configMap")))) {
-            code = put_source(m, POD_CONFIG_MAP, json_str_at(s, "name"), s);
-        } else if ((s = json_get(x, STR("secret")))) {
-            code = put_source(m, POD_SECRET, json_str_at(s, "name"), s);
-        } else if ((s = json_get(x, STR("downwardAPI")))) {
-            code = put_downward(m, s);
-        } else { /* a service account token needs an issuer that the node is not */
-            code = err_set(m->err, ERR_INVALID,
-                           "projected volumes have configMap, secret and downwardAPI here; "
-                           "serviceAccountToken and others are not served");
-        }
-    }
-    return code;
-}
+/* What is done with a volume that the API makes: only looked at, stored where it differs, made from nothing. */
+enum pod_volumes_step { POD_VOLUMES_LOOK, POD_VOLUMES_CHANGED, POD_VOLUMES_ANEW };
 
 /* `path` as seen from folder `root`; false when it lies elsewhere. */
 static bool lies_in(struct str path, struct str root, struct str *ret_rest) {
@@ -253,10 +148,104 @@ static int claim_place(const struct pod_volumes_in *in, yyjson_val *source, stru
     return host_path(in, path, ret->path, err);
 }
 
-static int make_volume(const struct pod_volumes_in *in, struct arena *a, yyjson_val *v,
+/* ---- volumes that the API makes ---- */
+
+/* Is a part of the volume mounted by any container? Parts do not follow what changes, as in Kubernetes. */
+static bool has_parts(yyjson_val *pod, struct str volume) {
+    static const char *const lists[] = {"spec.initContainers", "spec.containers"};
+
+    for (int i = 0; i < 2; i++) {
+        yyjson_arr_iter it = yyjson_arr_iter_with(json_path(pod, lists[i]));
+        for (yyjson_val *c; (c = yyjson_arr_iter_next(&it));) {
+            yyjson_arr_iter mounts = yyjson_arr_iter_with(json_get(c, STR("volumeMounts")));
+            for (yyjson_val *m; (m = yyjson_arr_iter_next(&mounts));) {
+                if (str_eq(json_str_at(m, "name"), volume) && json_str_at(m, "subPath").n) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+static uint64_t *seen_at(const struct pod_volumes_in *in, size_t i) {
+    struct pod_volumes_seen *s = in->seen;
+
+    return s && i < s->n ? &s->v[i] : NULL;
+}
+
+/* One volume, or the account's (v NULL), which is number i. */
+static int make_made(const struct pod_volumes_in *in, struct arena *a, yyjson_val *v, size_t i,
+                     enum pod_volumes_step step, struct err *err) {
+    struct str name = v ? json_str_at(v, "name") : STR(POD_ACCOUNT_VOLUME);
+    struct payload p = {0};
+    uint64_t *seen = seen_at(in, i);
+    char text[256], dir[PATH_LEN];
+    int code = v ? pod_made_read(in->env, v, a, &p, err) : pod_account_read(in->env, a, &p, err);
+
+    if (code == 0 && (!str_copy(name, text, sizeof(text)) || path_join(dir, in->dir, text, err))) {
+        code = err_set(err, ERR_INVALID, "volume name \"%.*s\"", STR_ARG(name));
+    }
+    if (code == 0 && step == POD_VOLUMES_ANEW) {
+        code = dir_remove(dir, err);
+        code = code ? code : dir_make(dir, 0755, err);
+    }
+    uint64_t hash = payload_hash(&p);
+    bool same = step == POD_VOLUMES_LOOK || (step == POD_VOLUMES_CHANGED && seen && *seen == hash);
+    if (code == 0 && !same) {
+        code = payload_store(&p, dir, (struct payload_owner){in->uid, in->gid},
+                             v && has_parts(in->env->pod, name), err);
+        if (code == 0 && seen) {
+            *seen = hash;
+        }
+    }
+    payload_release(&p);
+    return code;
+}
+
+static bool has_account(const struct pod_volumes_in *in) {
+    return !in->no_mounts && pod_account_wanted(in->env);
+}
+
+bool pod_volumes_made(const struct pod_volumes_in *in) {
+    yyjson_arr_iter it = yyjson_arr_iter_with(json_path(in->env->pod, "spec.volumes"));
+
+    for (yyjson_val *v; (v = yyjson_arr_iter_next(&it));) {
+        if (pod_made_is(v)) {
+            return true;
+        }
+    }
+    return has_account(in);
+}
+
+int pod_volumes_follow(const struct pod_volumes_in *in, bool store, struct arena *a,
+                       struct err *err) {
+    enum pod_volumes_step step = store ? POD_VOLUMES_CHANGED : POD_VOLUMES_LOOK;
+    yyjson_val *list = json_path(in->env->pod, "spec.volumes"), *v;
+    yyjson_arr_iter it = yyjson_arr_iter_with(list);
+    int code = 0, one;
+
+    for (size_t i = 0; (v = yyjson_arr_iter_next(&it)); i++) {
+        one = pod_made_is(v) ? make_made(in, a, v, i, step, err) : 0;
+        code = code ? code : one; /* one that lacks its source does not hold up the others */
+    }
+    one = has_account(in) ? make_made(in, a, NULL, yyjson_arr_size(list), step, err) : 0;
+    return code ? code : one;
+}
+
+/* ---- all volumes ---- */
+
+static int make_empty(const struct pod_volumes_in *in, const char *dir, struct err *err) {
+    int code = dir_make(dir, 0755, err);
+
+    return code == 0 && in->uid && lchown(dir, in->uid, in->gid) == -1
+               ? err_sys(err, errno, "%s cannot be given to user %u", dir, (unsigned)in->uid)
+               : code;
+}
+
+static int make_volume(const struct pod_volumes_in *in, struct arena *a, yyjson_val *v, size_t i,
                        struct err *err) {
     char dir[PATH_LEN], name[256], real[PATH_MAX];
-    struct maker m = {.in = in, .arena = a, .dir = dir, .mode = 0644, .err = err};
     yyjson_val *s;
 
     if (!path_plain(json_str_at(v, "name")) ||
@@ -271,41 +260,25 @@ static int make_volume(const struct pod_volumes_in *in, struct arena *a, yyjson_
         struct claim_place place;
         return claim_place(in, s, &place, err);
     }
-    int code = dir_make(dir, 0755, err);
-    if (code) {
-        return code;
+    if (pod_made_is(v)) {
+        return make_made(in, a, v, i, POD_VOLUMES_ANEW, err);
     }
-    m.mode = (mode_t)json_i64_at(v, "configMap.defaultMode", 0644);
-    if ((s = json_get(v, STR("emptyDir"))) || yyjson_obj_size(v) == 1) {
-        return 0;
-    }
-    if ((s = json_get(v, STR("configMap")))) {
-        return put_source(&m, POD_CONFIG_MAP, json_str_at(s, "name"), s);
-    }
-    if ((s = json_get(v, STR("secret")))) {
-        /* Nobody but the project's user has business here, whatever the default says. */
-        m.mode = (mode_t)json_i64_at(s, "defaultMode", 0600) & 0700;
-        return put_source(&m, POD_SECRET, json_str_at(s, "secretName"), s);
-    }
-    if ((s = json_get(v, STR("downwardAPI")))) {
-        return put_downward(&m, s);
-    }
-    if ((s = json_get(v, STR("projected")))) {
-        return put_projected(&m, s);
+    if (json_get(v, STR("emptyDir")) || yyjson_obj_size(v) == 1) {
+        return make_empty(in, dir, err);
     }
     return err_set(err, ERR_INVALID, "volume \"%s\": this kind of volume is not served", name);
 }
 
 int pod_volumes_make(const struct pod_volumes_in *in, struct arena *a, struct err *err) {
     yyjson_val *list = json_path(in->env->pod, "spec.volumes"), *v;
-    yyjson_arr_iter it;
-    int code = yyjson_arr_size(list) ? dir_make(in->dir, 0755, err) : 0;
+    yyjson_arr_iter it = yyjson_arr_iter_with(list);
+    size_t n = yyjson_arr_size(list);
+    int code = n || has_account(in) ? dir_make(in->dir, 0755, err) : 0;
 
-    yyjson_arr_iter_init(list, &it);
-    while (code == 0 && (v = yyjson_arr_iter_next(&it))) {
-        code = make_volume(in, a, v, err);
+    for (size_t i = 0; code == 0 && (v = yyjson_arr_iter_next(&it)); i++) {
+        code = make_volume(in, a, v, i, err);
     }
-    return code;
+    return code || !has_account(in) ? code : make_made(in, a, NULL, n, POD_VOLUMES_ANEW, err);
 }
 
 static yyjson_val *volume_named(yyjson_val *pod, struct str name) {
@@ -399,15 +372,15 @@ static int add_mount(const struct pod_volumes_in *in, yyjson_val *m, struct aren
         if (made && (code = make_sub_path(in, source, sub, claim ? 02770 : 0755, err))) {
             return code;
         }
-        source = arena_f(a, "%.*s/%.*s", STR_ARG(source), STR_ARG(sub));
+        source = pod_made_is(v)
+                     ? arena_f(a, "%.*s/" PAYLOAD_FIRST "/%.*s", STR_ARG(source), STR_ARG(sub))
+                     : arena_f(a, "%.*s/%.*s", STR_ARG(source), STR_ARG(sub));
     }
     buf_c(out, first ? "{\"source\":" : ",{\"source\":");
     buf_json(out, source);
     buf_c(out, ",\"target\":");
     buf_json(out, target);
-    bool made = json_get(v, STR("configMap")) || json_get(v, STR("secret")) ||
-                json_get(v, STR("projected")) || json_get(v, STR("downwardAPI"));
-    bool read_only = made || place.read_only || json_bool_at(m, "readOnly", false);
+    bool read_only = pod_made_is(v) || place.read_only || json_bool_at(m, "readOnly", false);
     buf_c(out, read_only ? ",\"readOnly\":true}" : "}");
     return 0;
 }
@@ -424,6 +397,11 @@ int pod_volumes_mounts(const struct pod_volumes_in *in, yyjson_val *container, s
     while (code == 0 && (m = yyjson_arr_iter_next(&it))) {
         code = add_mount(in, m, a, first, out, err);
         first = false;
+    }
+    if (!in->no_mounts && pod_account_mounted(in->env, container)) {
+        buf_c(out, first ? "{\"source\":" : ",{\"source\":");
+        buf_json(out, arena_f(a, "%s/" POD_ACCOUNT_VOLUME, in->dir));
+        buf_c(out, ",\"target\":\"" POD_ACCOUNT_PATH "\",\"readOnly\":true}");
     }
     buf_ch(out, ']');
     return code;

@@ -1,5 +1,5 @@
 /* pod_links: see pod_links.h. */
-#include "node/pods/pod_links.h"
+#include "node/spec/pod_links.h"
 
 /* "web-one" as WEB_ONE. */
 static struct str upper(struct arena *a, struct str name) {
@@ -21,11 +21,14 @@ static struct str lower(struct arena *a, struct str name) {
     return str_from(p ? p : "", p ? name.n : 0);
 }
 
-static int add_port(struct pod_env *e, struct str base, struct str ip, yyjson_val *port,
+struct link_port {
+    struct str name, protocol, number;
+};
+
+static int add_port(struct pod_env *e, struct str base, struct str ip, const struct link_port *p,
                     bool first) {
     struct arena *a = e->arena;
-    struct str protocol = json_str_at(port, "protocol"), name = json_str_at(port, "name"),
-               number = arena_f(a, "%lld", (long long)json_i64_at(port, "port", 0)),
+    struct str protocol = p->protocol, name = p->name, number = p->number,
                small = lower(a, protocol),
                url = arena_f(a, "%.*s://%.*s:%.*s", STR_ARG(small), STR_ARG(ip), STR_ARG(number)),
                stem = arena_f(a, "%.*s_PORT_%.*s_%.*s", STR_ARG(base), STR_ARG(number),
@@ -55,7 +58,17 @@ int pod_links_add(struct pod_env *e, struct str name, yyjson_val *spec) {
     int code = pod_env_set(e, arena_f(e->arena, "%.*s_SERVICE_HOST", STR_ARG(base)), ip);
 
     for (yyjson_val *p; code == 0 && (p = yyjson_arr_iter_next(&it)); first = false) {
-        code = add_port(e, base, ip, p, first);
+        const struct link_port port = {
+            json_str_at(p, "name"), json_str_at(p, "protocol"),
+            arena_f(e->arena, "%lld", (long long)json_i64_at(p, "port", 0))};
+        code = add_port(e, base, ip, &port, first);
     }
     return code;
+}
+
+int pod_links_api(struct pod_env *e, struct str host, struct str port) {
+    const struct link_port p = {STR("https"), STR("TCP"), port};
+    int code = pod_env_set(e, STR("KUBERNETES_SERVICE_HOST"), host);
+
+    return code ? code : add_port(e, STR("KUBERNETES"), host, &p, true);
 }

@@ -9,12 +9,16 @@
 #include "api/tables/field.h"
 #include "wire/json/json.h"
 
-enum pod_source { POD_CONFIG_MAP, POD_SECRET, POD_CLAIM, POD_PERSISTENT_VOLUME };
+enum pod_source { POD_CONFIG_MAP, POD_SECRET, POD_CLAIM, POD_PERSISTENT_VOLUME, POD_TOKEN };
 
 struct pod_facts {
     struct str pod_ip, host_ip;
     struct str gateway; /* of pods with a network of their own, where their name server is */
     int64_t node_cpu_milli, node_memory; /* what a container without limits may use */
+    struct str
+        api; /* "127.0.0.1:6443": the API server, as the machine reaches it; empty: nobody is told */
+    struct str api_service;   /* its address for pods that have a network of their own */
+    struct str api_authority; /* PEM, which its certificate is verified by; empty: the machine's */
 };
 
 struct pod_env_in {

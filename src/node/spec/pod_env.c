@@ -1,5 +1,5 @@
 /* pod_env: see pod_env.h. */
-#include "node/pods/pod_env.h"
+#include "node/spec/pod_env.h"
 
 #include "base/limits.h"
 #include "wire/text/base64.h"

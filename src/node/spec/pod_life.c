@@ -1,5 +1,5 @@
 /* pod_life: see pod_life.h. */
-#include "node/pods/pod_life.h"
+#include "node/spec/pod_life.h"
 
 #include <signal.h>
 

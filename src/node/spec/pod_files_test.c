@@ -1,5 +1,5 @@
 /* pod_files_test: what a pod finds in /etc. */
-#include "node/pods/pod_files.h"
+#include "node/spec/pod_files.h"
 
 #include "base/test.h"
 

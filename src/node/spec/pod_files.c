@@ -1,5 +1,5 @@
 /* pod_files: see pod_files.h. */
-#include "node/pods/pod_files.h"
+#include "node/spec/pod_files.h"
 
 #define ZONE "cluster.local"
 

@@ -1,7 +1,7 @@
 /* pod_env: values, references, expansion; what is missing is told apart from what can never be. */
 #include "base/test.h"
 
-#include "node/pods/pod_env.h"
+#include "node/spec/pod_env.h"
 
 static const char pod_json[] =
     "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"u\",\"labels\":{\"app\":\"x\","

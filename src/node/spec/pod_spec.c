@@ -5,7 +5,7 @@
  * the podman runtime the container's command is `podman run ...` with the image, run by the same
  * shim.
  */
-#include "node/pods/pod_spec.h"
+#include "node/spec/pod_spec.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "node/files/files.h"
-#include "node/pods/pod_files.h"
-#include "node/pods/pod_life.h"
-#include "node/pods/pod_links.h"
-#include "node/pods/pod_volumes.h"
+#include "node/spec/pod_files.h"
+#include "node/spec/pod_life.h"
+#include "node/spec/pod_links.h"
+#include "node/spec/pod_volumes.h"
 #include "wire/text/quantity.h"
 
 enum {
@@ -41,17 +41,21 @@ struct writer_of_spec {
     struct err *err;
 };
 
+static int name_folders(struct writer_of_spec *w) {
+    return path_join(w->root, w->in->dir, "root", w->err) ||
+                   path_join(w->work, w->root, "work", w->err) ||
+                   path_join(w->volume_dir, w->root, "volumes", w->err)
+               ? ERR_TOO_LARGE
+               : 0;
+}
+
 static int make_folders(struct writer_of_spec *w) {
     char path[PATH_LEN];
     static const char *const own[] = {"work", "tmp", "messages"};
     uid_t uid = w->in->uid;
+    int code = name_folders(w);
 
-    if (path_join(w->root, w->in->dir, "root", w->err) ||
-        path_join(w->work, w->root, "work", w->err) ||
-        path_join(w->volume_dir, w->root, "volumes", w->err)) {
-        return ERR_TOO_LARGE;
-    }
-    int code = dir_make(w->root, 0755, w->err);
+    code = code ? code : dir_make(w->root, 0755, w->err);
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && code == 0; i++) {
         code = path_join(path, w->root, own[i], w->err);
         code = code ? code : dir_make(path, 0700, w->err);
@@ -122,6 +126,17 @@ static bool add_link(void *ctx, struct str name, yyjson_val *spec) {
     return l->code == 0 && ++l->n < POD_LINKS_MAX;
 }
 
+/* Of the API server pods learn whatever enableServiceLinks says. */
+static int add_api(struct writer_of_spec *w, struct pod_env *e) {
+    const struct pod_facts *f = w->env.facts;
+    struct str host = f->api_service, port = STR("443");
+
+    if (str_empty(f->api) || (str_empty(w->in->netns) && !str_cut(f->api, ':', &host, &port))) {
+        return 0;
+    }
+    return pod_links_api(e, host, port);
+}
+
 static int add_links(struct writer_of_spec *w, struct pod_env *e) {
     struct links l = {.e = e};
 
@@ -129,7 +144,7 @@ static int add_links(struct writer_of_spec *w, struct pod_env *e) {
         w->in->services(w->in->services_ctx, json_str_at(w->in->env.pod, "metadata.namespace"),
                         add_link, &l);
     }
-    return l.code;
+    return l.code ? l.code : add_api(w, e);
 }
 
 static int build_env(struct writer_of_spec *w, struct pod_env *e, yyjson_val *container,
@@ -666,25 +681,40 @@ static void add_head(struct writer_of_spec *w) {
                                                  : "false"); /* hostIPC is nobody's to ask for */
 }
 
+static void begin(struct writer_of_spec *w) {
+    const struct pod_spec_in *in = w->in;
+
+    w->env = in->env;
+    w->volumes = (struct pod_volumes_in){.env = &w->env,
+                                         .dir = w->volume_dir,
+                                         .host_path_dir = in->host_path_dir,
+                                         .claims_dir = in->claims_dir,
+                                         .node_name = in->node_name,
+                                         .no_mounts = !in->podman && !in->probe->mounts,
+                                         .uid = in->uid,
+                                         .gid = in->gid,
+                                         .seen = in->seen};
+    arena_init(&w->arena, 64 << 20);
+}
+
+int pod_spec_follow(const struct pod_spec_in *in, bool store, struct err *err) {
+    struct writer_of_spec w = {.in = in, .err = err};
+
+    begin(&w);
+    int code = name_folders(&w);
+    code = code ? code : pod_volumes_follow(&w.volumes, store, &w.arena, err);
+    arena_release(&w.arena);
+    return code;
+}
+
 int pod_spec_write(const struct pod_spec_in *in, struct pod_spec_notes *ret_notes,
                    struct err *err) {
-    struct writer_of_spec w = {.in = in, .env = in->env, .err = err};
+    struct writer_of_spec w = {.in = in, .err = err};
 
-    w.volumes = (struct pod_volumes_in){.env = &w.env,
-                                        .dir = w.volume_dir,
-                                        .host_path_dir = in->host_path_dir,
-                                        .claims_dir = in->claims_dir,
-                                        .node_name = in->node_name,
-                                        .no_mounts = !in->podman && !in->probe->mounts,
-                                        .uid = in->uid,
-                                        .gid = in->gid};
-    arena_init(&w.arena, 64 << 20);
+    begin(&w);
     buf_init(&w.out, FILE_READ_MAX);
     int code = make_folders(&w);
     code = code ? code : pod_volumes_make(&w.volumes, &w.arena, err);
-    if (code == 0 && in->uid && access(w.volume_dir, F_OK) == 0) {
-        code = dir_own(w.volume_dir, in->uid, in->gid, err);
-    }
     if (code == 0) {
         add_head(&w);
         code = add_containers(&w);

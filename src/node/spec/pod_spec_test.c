@@ -1,8 +1,10 @@
 /* pod_spec: what a shim is told to run: command lines of both runtimes, devices, volumes, and what is refused. */
 #include "node/files/testbed.h"
 
-#include "node/pods/pod_spec.h"
 #include "node/sandbox/users.h"
+#include "node/spec/pod_made.h"
+#include "node/spec/pod_spec.h"
+#include "node/spec/pod_volumes.h"
 
 struct bed {
     char data[PATH_LEN], dir[PATH_LEN], host[PATH_LEN];
@@ -11,6 +13,10 @@ struct bed {
     struct arena arena;
     struct sandbox_probe probe;
     struct pod_facts facts;
+    struct pod_volumes_seen seen;
+    struct pod_spec_in in; /* of the last pod that was built */
+    struct str asked;      /* the last token */
+    const char *changes;   /* what ConfigMap "changes" holds; NULL: it is not there */
 };
 
 static int set_up(void **state) {
@@ -42,6 +48,16 @@ static yyjson_val *lookup(void *ctx, enum pod_source kind, struct str name) {
     yyjson_doc *doc;
     struct err err;
 
+    if (kind == POD_TOKEN) {
+        b->asked = arena_str(&b->arena, name);
+        assert_ok(json_parse(&b->arena, STR("{\"status\":{\"token\":\"T\"}}"), &doc, &err), &err);
+        return yyjson_doc_get_root(doc);
+    }
+    if (str_is(name, "changes") && b->changes) {
+        struct str json = arena_f(&b->arena, "{\"data\":{\"k\":\"%s\"}}", b->changes);
+        assert_ok(json_parse(&b->arena, json, &doc, &err), &err);
+        return yyjson_doc_get_root(doc);
+    }
     if (!str_is(name, "there")) {
         return NULL;
     }
@@ -76,7 +92,10 @@ static yyjson_val *build(struct bed *b, bool podman, const char *spec, const cha
         .probe = &b->probe,
         .podman = podman,
         .devices = &list,
-        .uuids = uuids};
+        .uuids = uuids,
+        .seen = &b->seen};
+    b->in = in;
+    b->in.devices = NULL;
     if (pod_spec_write(&in, notes, err)) {
         return NULL;
     }
@@ -267,6 +286,94 @@ static void test_refused(void **state) {
     }
 }
 
+/* What a file below the pod's volumes says; "" when it is not there. */
+static struct str says(struct bed *b, const char *path) {
+    char dir[PATH_LEN], real[PATH_MAX];
+    struct str text = {"", 0};
+
+    snprintf(dir, sizeof(dir), "%.500s/root/volumes/%.100s", b->dir, path);
+    if (realpath(dir, real)) {
+        char *slash = strrchr(real, '/');
+        *slash = 0;
+        file_load(real, slash + 1, &b->arena, &text, NULL);
+    }
+    return text;
+}
+
+static void test_account(void **state) {
+    struct bed *b = *state;
+    struct pod_spec_notes notes = {0};
+    struct err err;
+    const char *run = "\"command\":[\"run\"]";
+
+    assert_null(json_get(
+        yyjson_arr_get_first(json_get(build(b, false, "", run, &notes, &err), STR("mounts"))),
+        STR("readOnly"))); /* nobody knows where the API is */
+    b->facts = (struct pod_facts){
+        .api = STR("127.0.0.1:6443"), .api_service = STR("10.43.0.1"), .api_authority = STR("PEM")};
+    yyjson_val *c = build(b, false, ",\"serviceAccountName\":\"robot\"", run, &notes, &err);
+    yyjson_val *m = yyjson_arr_get_first(json_get(c, STR("mounts")));
+    assert_str_eq(json_str_at(m, "target"), STR(POD_ACCOUNT_PATH));
+    assert_true(json_bool_at(m, "readOnly", false));
+    assert_str_eq(b->asked, STR("robot 3607 "));
+    assert_str_eq(says(b, POD_ACCOUNT_VOLUME "/token"), STR("T"));
+    assert_str_eq(says(b, POD_ACCOUNT_VOLUME "/ca.crt"), STR("PEM"));
+    assert_str_eq(says(b, POD_ACCOUNT_VOLUME "/namespace"), STR("ns"));
+    struct str env = joined(b, json_get(c, STR("env")));
+    assert_true(str_contains(env, STR("|KUBERNETES_SERVICE_HOST=127.0.0.1|")));
+    assert_true(str_contains(env, STR("|KUBERNETES_SERVICE_PORT=6443|")));
+    c = build(b, false, ",\"automountServiceAccountToken\":false", run, &notes, &err);
+    m = yyjson_arr_get_first(json_get(c, STR("mounts")));
+    assert_false(str_is(json_str_at(m, "target"), POD_ACCOUNT_PATH));
+    c = build(
+        b, false,
+        ",\"volumes\":[{\"name\":\"t\",\"projected\":{\"sources\":[{\"serviceAccountToken\":{"
+        "\"path\":\"a/t\",\"audience\":\"two words\",\"expirationSeconds\":700}}]}}]",
+        "\"command\":[\"run\"],\"volumeMounts\":[{\"name\":\"t\",\"mountPath\":\"" POD_ACCOUNT_PATH
+        "\"}]",
+        &notes, &err);
+    m = yyjson_arr_get_first(json_get(c, STR("mounts")));
+    assert_true(str_ends(json_str_at(m, "source"), STR("/volumes/t"))); /* its own stays */
+    assert_str_eq(says(b, "t/a/t"), STR("T"));
+    struct pod_token t;
+    assert_true(pod_token_named(STR("default 700 two words"), &t));
+    assert_str_eq(t.audience, STR("two words"));
+}
+
+static void test_volumes_follow(void **state) {
+    struct bed *b = *state;
+    struct pod_spec_notes notes = {0};
+    uint64_t seen[3] = {0};
+    struct err err;
+
+    b->changes = "one";
+    b->seen = (struct pod_volumes_seen){seen, 3};
+    yyjson_val *c =
+        build(b, false,
+              ",\"volumes\":[{\"name\":\"c\",\"configMap\":{\"name\":\"changes\"}},{\"name\":\"p\","
+              "\"configMap\":{\"name\":\"changes\"}}]",
+              "\"command\":[\"run\"],\"volumeMounts\":[{\"name\":\"c\",\"mountPath\":\"/c\"},"
+              "{\"name\":\"p\",\"mountPath\":\"/p\",\"subPath\":\"k\"}]",
+              &notes, &err);
+    assert_non_null(c);
+    yyjson_val *part = yyjson_arr_get(json_get(c, STR("mounts")), 1);
+    assert_true(str_ends(json_str_at(part, "source"), STR("/volumes/p/..first/k")));
+    assert_str_eq(says(b, "c/k"), STR("one"));
+    b->changes = "two";
+    assert_ok(pod_spec_follow(&b->in, false, &err), &err); /* a look alone */
+    assert_str_eq(says(b, "c/k"), STR("one"));
+    assert_ok(pod_spec_follow(&b->in, true, &err), &err);
+    assert_str_eq(says(b, "c/k"), STR("two"));
+    assert_str_eq(says(b, "c/..first/k"), STR(""));
+    assert_str_eq(says(b, "p/..first/k"), STR("one")); /* mounted in part */
+    b->changes = NULL;                                 /* gone: what is there stays */
+    assert_int_equal(pod_spec_follow(&b->in, true, &err), ERR_NOT_FOUND);
+    assert_str_eq(says(b, "c/k"), STR("two"));
+    b->changes = "two"; /* nothing new: nothing is written */
+    assert_ok(pod_spec_follow(&b->in, true, &err), &err);
+    assert_str_eq(says(b, "c/..1/k"), STR("two"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_process, set_up, tear_down),
@@ -275,6 +382,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_volumes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_host_folder_made, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_account, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_volumes_follow, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,8 @@
 
 #include "api/inventory.h"
 #include "node/gpu/gpu_files.h"
-#include "node/pods/pod_env.h"
 #include "node/sandbox/sandbox.h"
+#include "node/spec/pod_env.h"
 
 struct pod_spec_in {
     struct pod_env_in env;      /* container is set here, not by the caller */
@@ -30,7 +30,8 @@ struct pod_spec_in {
     struct str gateway; /* its name server */
     bool simulated;     /* GPUs: the environment names them, there is no device to pass on */
     const struct pod_devices *devices;
-    const struct str *uuids; /* of each device */
+    const struct str *uuids;       /* of each device */
+    struct pod_volumes_seen *seen; /* as in pod_volumes.h */
 };
 
 /* What people should be told about how it runs. */
@@ -43,5 +44,7 @@ struct pod_spec_notes {
 /* Makes the folders and writes spec.json. ERR_NOT_FOUND: a ConfigMap or Secret is not there (yet).
  * ERR_INVALID: this pod cannot run here, ever; the text says why. */
 int pod_spec_write(const struct pod_spec_in *in, struct pod_spec_notes *ret_notes, struct err *err);
+/* While it runs: as pod_volumes_follow. */
+int pod_spec_follow(const struct pod_spec_in *in, bool store, struct err *err);
 
 #endif

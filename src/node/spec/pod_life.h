@@ -5,7 +5,7 @@
 #ifndef BERTH_NODE_POD_LIFE_H
 #define BERTH_NODE_POD_LIFE_H
 
-#include "node/pods/pod_env.h"
+#include "node/spec/pod_env.h"
 
 /* Appends ,"startup":{...},"readiness":{...},"liveness":{...},"postStart":{...},"preStop":{...},"stopSignal":N,
  * "messageFile":"...","messageFromLog":true: those that the container has. Ports by name are looked up, commands are
