@@ -3,15 +3,17 @@
 
 #include <arpa/inet.h>
 
+#include "api/tables/view_core.h"
+#include "api/tables/view_discovery.h"
+#include "control/kit/apply.h"
 #include "control/kit/controller.h"
 
 #define NAME "kubernetes"
-#define SERVICE "Service"
 #define LOOK_AGAIN_NS (100 * NS_PER_MS)
 
-enum { OBJECTS = 3, BODY_MAX = 4096, CLUSTER_PORT = 443 };
+enum { OBJECTS = 3, CLUSTER_PORT = 443 };
 
-/* What is told, and where it stands in each object. */
+/* What is told. */
 struct told {
     struct str ip;
     bool v6;
@@ -19,13 +21,6 @@ struct told {
     struct str cluster_ip; /* "None": headless */
     uint16_t cluster_port;
 };
-
-static const struct object_row {
-    const char *group, *kind;
-    const char *head; /* of the object that is made */
-    void (*body)(struct buf *b, const struct told *t);
-    const char *list, *addresses, *ports; /* addresses: in the first of list; NULL: none */
-} objects[OBJECTS];
 
 /* ---- what is told ---- */
 
@@ -51,100 +46,82 @@ static bool told_of(const struct api_address *api, struct told *ret) {
     return true;
 }
 
-static void service_body(struct buf *b, const struct told *t) {
-    buf_f(b,
-          "\"spec\":{\"type\":\"ClusterIP\",\"clusterIP\":\"%.*s\",\"sessionAffinity\":\"None\","
-          "\"ports\":[{\"name\":\"https\",\"protocol\":\"TCP\",\"port\":%u,\"targetPort\":%u}]}}",
-          STR_ARG(t->cluster_ip), t->cluster_port, t->port);
+/* ---- the objects ---- */
+
+static void put_service(struct apply *x, const struct kind *k, const struct object *o,
+                        struct meta *meta, const struct told *t) {
+    struct str_pair labels[] = {{STR("component"), STR("apiserver")},
+                                {STR("provider"), STR("kubernetes")}};
+    struct service_port port = {.name = STR("https"),
+                                .protocol = STR("TCP"),
+                                .port = t->cluster_port,
+                                .target_port = arena_f(x->arena, "%u", t->port)};
+    struct service_spec spec = {.ports = {&port, 1},
+                                .cluster_ip = t->cluster_ip,
+                                .type = STR("ClusterIP"),
+                                .session_affinity = STR("None")};
+    meta->labels = (struct str_map){labels, 2};
+    (void)apply_object(x, k, o, &(struct service){.metadata = meta, .spec = &spec}, meta);
 }
 
-static void endpoints_body(struct buf *b, const struct told *t) {
-    buf_f(b,
-          "\"subsets\":[{\"addresses\":[{\"ip\":\"%.*s\"}],\"ports\":[{\"name\":\"https\","
-          "\"port\":%u,\"protocol\":\"TCP\"}]}]}",
-          STR_ARG(t->ip), t->port);
+static void put_endpoints(struct apply *x, const struct kind *k, const struct object *o,
+                          struct meta *meta, const struct told *t) {
+    struct str_pair label = {STR("endpointslice.kubernetes.io/skip-mirror"), STR("true")};
+    struct endpoint_address address = {.ip = t->ip};
+    struct endpoint_port port = {.name = STR("https"), .port = t->port, .protocol = STR("TCP")};
+    struct endpoint_subset subset = {.addresses = {&address, 1}, .ports = {&port, 1}};
+    meta->labels = (struct str_map){&label, 1};
+    (void)apply_object(x, k, o, &(struct endpoints){.metadata = meta, .subsets = {&subset, 1}},
+                       meta);
 }
 
-static void slice_body(struct buf *b, const struct told *t) {
-    buf_f(b,
-          "\"addressType\":\"%s\",\"endpoints\":[{\"addresses\":[\"%.*s\"],\"conditions\":{"
-          "\"ready\":true}}],\"ports\":[{\"name\":\"https\",\"port\":%u,\"protocol\":\"TCP\"}]}",
-          t->v6 ? "IPv6" : "IPv4", STR_ARG(t->ip), t->port);
+static void put_slice(struct apply *x, const struct kind *k, const struct object *o,
+                      struct meta *meta, const struct told *t) {
+    struct str_pair label = {STR("kubernetes.io/service-name"), STR(NAME)};
+    struct str ip = t->ip;
+    struct slice_conditions ready = {.ready = {true, true}};
+    struct slice_endpoint endpoint = {.addresses = {&ip, 1}, .conditions = &ready};
+    struct slice_port port = {
+        .name = STR("https"), .protocol = STR("TCP"), .port = {true, t->port}};
+    struct endpoint_slice slice = {.metadata = meta,
+                                   .endpoints = {&endpoint, 1},
+                                   .ports = {&port, 1},
+                                   .address_type = t->v6 ? STR("IPv6") : STR("IPv4")};
+    meta->labels = (struct str_map){&label, 1};
+    (void)apply_object(x, k, o, &slice, meta);
 }
 
-static const struct object_row objects[OBJECTS] = {
-    {"", SERVICE,
-     "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"" NAME "\",\"labels\":{"
-     "\"component\":\"apiserver\",\"provider\":\"kubernetes\"}},",
-     service_body, "spec", NULL, "ports"},
-    {"", "Endpoints",
-     "{\"apiVersion\":\"v1\",\"kind\":\"Endpoints\",\"metadata\":{\"name\":\"" NAME
-     "\",\"labels\":{"
-     "\"endpointslice.kubernetes.io/skip-mirror\":\"true\"}},",
-     endpoints_body, "subsets", "addresses", "ports"},
-    {"discovery.k8s.io", "EndpointSlice",
-     "{\"apiVersion\":\"discovery.k8s.io/"
-     "v1\",\"kind\":\"EndpointSlice\",\"metadata\":{\"name\":\"" NAME
-     "\",\"labels\":{\"kubernetes.io/service-name\":\"" NAME "\"}},",
-     slice_body, "endpoints", "addresses", NULL},
+enum { SERVICE, ENDPOINTS, SLICE }; /* of the row's kinds, and keys */
+
+static void (*const put[OBJECTS])(struct apply *x, const struct kind *k, const struct object *o,
+                                  struct meta *meta, const struct told *t) = {
+    [SERVICE] = put_service,
+    [ENDPOINTS] = put_endpoints,
+    [SLICE] = put_slice,
 };
 
-static yyjson_val *first(yyjson_val *v) {
-    return yyjson_is_arr(v) ? yyjson_arr_get_first(v) : v;
-}
+/* ---- keeping them ---- */
 
-/* Whether the object says what is told. */
-static bool says(const struct object_row *x, yyjson_val *root, const struct told *t) {
-    yyjson_val *in = first(json_get(root, str_of(x->list)));
-    yyjson_val *ports = json_get(x->ports ? in : root, STR("ports"));
-    yyjson_val *ip = x->addresses ? first(json_get(in, str_of(x->addresses))) : NULL;
-    ip = yyjson_is_obj(ip) ? json_get(ip, STR("ip")) : ip;
-    if (yyjson_arr_size(ports) != 1) {
-        return false;
-    }
-    if (str_is(str_of(x->kind), SERVICE)) {
-        return json_i64_at(first(ports), "port", 0) == t->cluster_port &&
-               json_i64_at(first(ports), "targetPort", 0) == t->port &&
-               str_eq(json_str_at(in, "clusterIP"), t->cluster_ip);
-    }
-    return json_i64_at(first(ports), "port", 0) == t->port &&
-           (x->addresses == NULL || str_eq(json_str(ip), t->ip));
-}
-
-/* The address of a Service cannot be changed: one that has another is made anew. */
-static bool must_go(const struct object_row *x, yyjson_val *root, const struct told *t) {
-    return str_is(str_of(x->kind), SERVICE) &&
-           !str_eq(json_str_at(root, "spec.clusterIP"), t->cluster_ip);
-}
-
-/* ---- keeping it ---- */
-
-static enum work keep(struct controller *c, const struct object_row *x, const struct told *t) {
-    const struct kind *k = kind_by_name(str_of(x->group), str_of(x->kind));
-    const struct object *o = k ? mirror_get(c->env.mirror, k, STR("default"), STR(NAME)) : NULL;
+/* The address of a Service cannot be changed: one that has another is made anew, once its end is heard of. */
+static bool must_go(struct controller *c, const struct object *o, const struct told *t) {
     yyjson_doc *d;
-    struct buf b;
-    if (k == NULL || (o && object_tree(o, &c->arena, &d, NULL) != 0)) {
-        return WORK_RETRY;
-    }
-    if (o && (o->deleting_ns || says(x, yyjson_doc_get_root(d), t))) {
+    return o->kind == c->kinds[SERVICE] && object_tree(o, &c->arena, &d, NULL) == 0 &&
+           !str_eq(json_str_at(yyjson_doc_get_root(d), "spec.clusterIP"), t->cluster_ip);
+}
+
+static enum work keep(struct controller *c, unsigned which, const struct told *t) {
+    const struct kind *k = c->kinds[which];
+    const struct object *o = mirror_get(c->env.mirror, k, STR("default"), STR(NAME));
+    if (o != NULL && o->deleting_ns != 0) {
         return WORK_OK;
     }
-    struct round *r = controller_begin(c);
-    buf_init(&b, BODY_MAX);
-    buf_c(&b, o ? "{" : x->head);
-    x->body(&b, t);
-    if (buf_ok(&b) != 0) {
-        round_fail(r, buf_ok(&b));
-    } else if (o && must_go(x, yyjson_doc_get_root(d), t)) {
-        round_remove(r, k, o->ns, o->name, NULL); /* its end is heard of, and then it is made */
-    } else if (o) {
-        round_patch(r, k, o->ns, o->name, "", PATCH_MERGE, buf_view(&b));
-    } else {
-        round_create(r, k, STR("default"), buf_view(&b));
+    if (o != NULL && must_go(c, o, t)) {
+        return controller_remove(c, o);
     }
-    buf_release(&b);
-    return round_end(r);
+    struct meta meta = {.name = STR(NAME), .namespace = STR("default")};
+    struct apply x = {.round = controller_begin(c), .arena = &c->arena};
+    put[which](&x, k, o, &meta, t);
+    return round_end(x.round);
 }
 
 static enum work step(void *self, struct work_key key) {
@@ -156,7 +133,7 @@ static enum work step(void *self, struct work_key key) {
         workqueue_look(c->queue, key, LOOK_AGAIN_NS);
         return WORK_OK;
     }
-    return keep(c, &objects[key.what], &t);
+    return keep(c, key.what, &t);
 }
 
 static void start(void *self) {
@@ -176,9 +153,11 @@ const struct controller_row api_service_controller = {
     .name = "bootstrap",
     .set = CONTROL_BOOTSTRAP,
     .who = "api-service-controller",
-    CONTROLLER_KINDS({"", SERVICE, changed, .may = MAY_CREATE | MAY_PATCH | MAY_DELETE},
-                     {"", "Endpoints", changed, .may = MAY_CREATE | MAY_PATCH},
-                     {"discovery.k8s.io", "EndpointSlice", changed, .may = MAY_CREATE | MAY_PATCH},
+    CONTROLLER_KINDS([SERVICE] = {"", "Service", changed,
+                                  .may = MAY_CREATE | MAY_PATCH | MAY_DELETE},
+                     [ENDPOINTS] = {"", "Endpoints", changed, .may = MAY_CREATE | MAY_PATCH},
+                     [SLICE] = {"discovery.k8s.io", "EndpointSlice", changed,
+                                .may = MAY_CREATE | MAY_PATCH},
                      {"", "Namespace"}),
     .start = start,
     .step = step,
