@@ -56,9 +56,9 @@ bool pod_asks_device(yyjson_mut_val *spec) {
 
 /* ---- the walk ---- */
 
-struct walk {
+struct fields_walk {
     /* For each object; `spec`: it looks like a pod's. False stops the walk. */
-    bool (*object)(struct walk *w, yyjson_mut_val *v, const struct path *at, bool spec);
+    bool (*object)(struct fields_walk *w, yyjson_mut_val *v, const struct path *at, bool spec);
     struct arena *arena; /* charged a step an object or list; NULL: nobody's */
     struct buf *out;     /* lines */
     struct str found;    /* the name of a class */
@@ -87,7 +87,7 @@ static bool is_spec(yyjson_mut_val *v, const struct path *at) {
 }
 
 /* The depth is bounded by what the parser takes. */
-static bool walk(struct walk *w, yyjson_mut_val *v, const struct path *at) {
+static bool walk(struct fields_walk *w, yyjson_mut_val *v, const struct path *at) {
     size_t i, n;
     yyjson_mut_val *key, *x;
     if (w->arena && !arena_charge(w->arena, 1)) {
@@ -115,19 +115,20 @@ static bool walk(struct walk *w, yyjson_mut_val *v, const struct path *at) {
     return true;
 }
 
-static bool find_device(struct walk *w, yyjson_mut_val *v, const struct path *at, bool spec) {
+static bool find_device(struct fields_walk *w, yyjson_mut_val *v, const struct path *at,
+                        bool spec) {
     return !(spec && pod_asks_device(v));
 }
 
 bool pod_asks_device_below(yyjson_mut_val *v) {
-    struct walk w = {.object = find_device};
+    struct fields_walk w = {.object = find_device};
     return yyjson_mut_is_ctn(v) && !walk(&w, v, NULL);
 }
 
 /* ---- what the scheduler says ---- */
 
 /* False: there is no room for more. One member of 1 MB over many places would write its name as often. */
-static bool say(struct walk *w, const struct path *at, yyjson_mut_val *v) {
+static bool say(struct fields_walk *w, const struct path *at, yyjson_mut_val *v) {
     struct buf path; /* a path is written as if nothing came before it */
     buf_init(&path, POD_FIELDS_BYTES);
     path_write(at, &path);
@@ -141,8 +142,9 @@ static bool say(struct walk *w, const struct path *at, yyjson_mut_val *v) {
 }
 
 /* Calls each(w, path, value) for those of an object until it answers false. */
-static bool owned_here(struct walk *w, yyjson_mut_val *v, const struct path *at, bool spec,
-                       bool (*each)(struct walk *w, const struct path *at, yyjson_mut_val *v)) {
+static bool owned_here(struct fields_walk *w, yyjson_mut_val *v, const struct path *at, bool spec,
+                       bool (*each)(struct fields_walk *w, const struct path *at,
+                                    yyjson_mut_val *v)) {
     static const char *const notes[] = {DEVICES_ANNOTATION, POD_PLACEMENT_ANNOTATION};
     yyjson_mut_val *node = json_mget(v, STR("nodeName"));
     struct path here = path_member(at, "nodeName");
@@ -156,25 +158,25 @@ static bool owned_here(struct walk *w, yyjson_mut_val *v, const struct path *at,
     return on;
 }
 
-static bool say_owned(struct walk *w, yyjson_mut_val *v, const struct path *at, bool spec) {
+static bool say_owned(struct fields_walk *w, yyjson_mut_val *v, const struct path *at, bool spec) {
     return owned_here(w, v, at, spec, say);
 }
 
-static bool stop(struct walk *w, const struct path *at, yyjson_mut_val *v) {
+static bool stop(struct fields_walk *w, const struct path *at, yyjson_mut_val *v) {
     return false;
 }
 
-static bool find_owned(struct walk *w, yyjson_mut_val *v, const struct path *at, bool spec) {
+static bool find_owned(struct fields_walk *w, yyjson_mut_val *v, const struct path *at, bool spec) {
     return owned_here(w, v, at, spec, stop);
 }
 
 bool pod_has_scheduler_fields(yyjson_mut_val *v, struct arena *a) {
-    struct walk w = {.object = find_owned, .arena = a};
+    struct fields_walk w = {.object = find_owned, .arena = a};
     return yyjson_mut_is_ctn(v) && !walk(&w, v, NULL);
 }
 
 int pod_scheduler_fields(yyjson_mut_val *v, struct arena *a, struct buf *out, struct err *err) {
-    struct walk w = {.object = say_owned, .arena = a, .out = out};
+    struct fields_walk w = {.object = say_owned, .arena = a, .out = out};
     out->max = POD_FIELDS_BYTES;
     if (!yyjson_mut_is_ctn(v) || walk(&w, v, NULL)) {
         return 0;
@@ -192,7 +194,7 @@ int pod_scheduler_fields(yyjson_mut_val *v, struct arena *a, struct buf *out, st
 
 /* ---- priority ---- */
 
-static bool ask(struct walk *w, yyjson_mut_val *v, const char *member, bool queue) {
+static bool ask(struct fields_walk *w, yyjson_mut_val *v, const char *member, bool queue) {
     struct str name = json_mstr(json_mget(v, str_of(member)));
     if (name.n > 0 && !w->each(w->ctx, name, queue)) {
         w->found = name;
@@ -200,14 +202,14 @@ static bool ask(struct walk *w, yyjson_mut_val *v, const char *member, bool queu
     return w->found.n == 0;
 }
 
-static bool find_class(struct walk *w, yyjson_mut_val *v, const struct path *at, bool spec) {
+static bool find_class(struct fields_walk *w, yyjson_mut_val *v, const struct path *at, bool spec) {
     return ask(w, v, "priorityClassName", false) && ask(w, v, "priorityClass", false) &&
            (!str_is(member_of(at), "labels") || ask(w, v, CLASS_LABEL, true));
 }
 
 struct str pod_priority_class(yyjson_mut_val *v, struct arena *a,
                               bool (*each)(void *ctx, struct str name, bool queue), void *ctx) {
-    struct walk w = {.object = find_class, .arena = a, .each = each, .ctx = ctx};
+    struct fields_walk w = {.object = find_class, .arena = a, .each = each, .ctx = ctx};
     (void)(yyjson_mut_is_ctn(v) && walk(&w, v, NULL));
     return w.found;
 }

@@ -10,7 +10,7 @@
 
 struct feed *mirror_feed(struct mirror *m, const struct kind *k,
                          void (*each)(void *ctx, const struct change *c), void *ctx) {
-    struct table *t = k ? table_get(m, k) : NULL;
+    struct mirror_table *t = k ? table_get(m, k) : NULL;
     struct feed *f = k && t == NULL ? NULL : mem_alloc(sizeof(*f));
     if (f == NULL) {
         return NULL;
@@ -50,7 +50,7 @@ static void deliver(struct mirror *m, const struct feed_list *list, const struct
     }
 }
 
-void feeds_deliver(struct mirror *m, struct table *t, const struct change *c) {
+void feeds_deliver(struct mirror *m, struct mirror_table *t, const struct change *c) {
     m->delivering++;
     deliver(m, &m->feeds, c);
     deliver(m, &t->feeds, c);

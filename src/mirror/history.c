@@ -88,14 +88,14 @@ size_t history_after(const struct history *h, uint64_t rv) {
     return lo;
 }
 
-uint64_t history_start(const struct mirror *m, const struct table *t) {
+uint64_t history_start(const struct mirror *m, const struct mirror_table *t) {
     return t && t->history.start > m->base ? t->history.start : m->base;
 }
 
 int mirror_since(const struct mirror *m, const struct kind *k, uint64_t rv,
                  bool (*each)(void *ctx, const struct change *c), void *ctx, uint64_t *ret_oldest,
                  struct err *err) {
-    const struct table *t = table_find(m, k);
+    const struct mirror_table *t = table_find(m, k);
     uint64_t start = history_start(m, t);
     if (rv < start) {
         if (ret_oldest) {

@@ -20,7 +20,7 @@ static uint64_t hash_uid(struct str uid) {
     return pset_hash(0, uid.p, uid.n);
 }
 
-static uint64_t hash_key(const struct table *t, struct str ns, struct str name) {
+static uint64_t hash_key(const struct mirror_table *t, struct str ns, struct str name) {
     return pset_hash(pset_hash(pset_hash_ptr(t), ns.p, ns.n), name.p, name.n);
 }
 
@@ -36,7 +36,7 @@ struct mirror *mirror_new(const struct mirror_options *o) {
 }
 
 static void free_writes(struct batch *b) {
-    for (struct write *w = b->first, *next; w; w = next) {
+    for (struct mirror_write *w = b->first, *next; w; w = next) {
         next = w->next;
         object_unref(w->obj);
         mem_free(w);
@@ -44,7 +44,7 @@ static void free_writes(struct batch *b) {
     mem_free(b);
 }
 
-static void free_table(struct table *t) {
+static void free_table(struct mirror_table *t) {
     struct object *o;
     struct tree_pos pos = tree_seek(&t->objects, NULL);
     while ((o = tree_next(&t->objects, &pos))) {
@@ -70,7 +70,7 @@ void mirror_free(struct mirror *m) {
         next = b->next;
         free_writes(b);
     }
-    for (struct table *t = m->tables, *next; t; t = next) {
+    for (struct mirror_table *t = m->tables, *next; t; t = next) {
         next = t->next;
         free_table(t);
     }
@@ -79,9 +79,9 @@ void mirror_free(struct mirror *m) {
     mem_free(m);
 }
 
-struct table *table_find(const struct mirror *m, const struct kind *k) {
+struct mirror_table *table_find(const struct mirror *m, const struct kind *k) {
     uint64_t hash = pset_hash_ptr(k);
-    struct table *t;
+    struct mirror_table *t;
     for (size_t i = pset_first(&m->by_kind, hash); (t = pset_next(&m->by_kind, hash, &i));) {
         if (t->kind == k) {
             return t;
@@ -90,8 +90,8 @@ struct table *table_find(const struct mirror *m, const struct kind *k) {
     return NULL;
 }
 
-struct table *table_get(struct mirror *m, const struct kind *k) {
-    struct table *t = table_find(m, k);
+struct mirror_table *table_get(struct mirror *m, const struct kind *k) {
+    struct mirror_table *t = table_find(m, k);
     if (t) {
         return t;
     }
@@ -108,8 +108,8 @@ struct table *table_get(struct mirror *m, const struct kind *k) {
 }
 
 /* What the table's tree holds under a key whose hash this is; NULL: nothing. */
-static struct object *find_in_tree(const struct mirror *m, const struct table *t, uint64_t hash,
-                                   struct str ns, struct str name) {
+static struct object *find_in_tree(const struct mirror *m, const struct mirror_table *t,
+                                   uint64_t hash, struct str ns, struct str name) {
     struct object *o;
     for (size_t i = pset_first(&m->by_key, hash); (o = pset_next(&m->by_key, hash, &i));) {
         if (o->kind == t->kind && str_eq(o->name, name) && str_eq(o->ns, ns)) {
@@ -127,7 +127,7 @@ uint64_t mirror_revision(const struct mirror *m) {
 
 const struct object *mirror_get(const struct mirror *m, const struct kind *k, struct str ns,
                                 struct str name) {
-    const struct table *t = table_find(m, k);
+    const struct mirror_table *t = table_find(m, k);
     const struct object *o = t ? find_in_tree(m, t, hash_key(t, ns, name), ns, name) : NULL;
     return visible(m, o) ? o : NULL;
 }
@@ -144,7 +144,7 @@ const struct object *mirror_by_uid(const struct mirror *m, struct str uid) {
 }
 
 size_t mirror_count(const struct mirror *m, const struct kind *k) {
-    const struct table *t = table_find(m, k);
+    const struct mirror_table *t = table_find(m, k);
     return t ? t->n : 0;
 }
 
@@ -195,9 +195,9 @@ void mirror_siblings(const struct mirror *m, struct str ns, const struct owner_r
 }
 
 /* The newest change of a key that is not committed yet; NULL when there is none. */
-static struct write *find_pending(const struct mirror *m, const struct table *t, uint64_t hash,
-                                  struct str ns, struct str name) {
-    struct write *w;
+static struct mirror_write *find_pending(const struct mirror *m, const struct mirror_table *t,
+                                         uint64_t hash, struct str ns, struct str name) {
+    struct mirror_write *w;
     for (size_t i = pset_first(&m->pending, hash); (w = pset_next(&m->pending, hash, &i));) {
         if (w->table == t && str_eq(w->obj->name, name) && str_eq(w->obj->ns, ns)) {
             return w;
@@ -208,13 +208,13 @@ static struct write *find_pending(const struct mirror *m, const struct table *t,
 
 const struct object *mirror_pending(const struct mirror *m, const struct kind *k, struct str ns,
                                     struct str name) {
-    const struct table *t = table_find(m, k);
+    const struct mirror_table *t = table_find(m, k);
     if (t == NULL) {
         return NULL;
     }
     uint64_t hash = hash_key(t, ns, name);
     if (m->n_pending) {
-        struct write *w = find_pending(m, t, hash, ns, name);
+        struct mirror_write *w = find_pending(m, t, hash, ns, name);
         if (w) {
             return w->type == CHANGE_DELETED ? NULL : w->obj;
         }
@@ -245,7 +245,7 @@ static void index_del(struct mirror *m, const struct object *o) {
 }
 
 /* A key that the tree does not have yet. 0 or ERR_NOMEM with nothing changed. */
-static int tree_add(struct mirror *m, struct table *t, uint64_t hash, struct object *o) {
+static int tree_add(struct mirror *m, struct mirror_table *t, uint64_t hash, struct object *o) {
     struct obj_key key = key_of(o);
     if (pset_add(&m->by_key, hash, o) != 0) {
         return ERR_NOMEM;
@@ -257,7 +257,7 @@ static int tree_add(struct mirror *m, struct table *t, uint64_t hash, struct obj
     return 0;
 }
 
-static struct object *tree_drop(struct mirror *m, struct table *t, uint64_t hash,
+static struct object *tree_drop(struct mirror *m, struct mirror_table *t, uint64_t hash,
                                 const struct object *o) {
     struct obj_key key = key_of(o);
     struct object *old = tree_del(&t->objects, &key);
@@ -266,7 +266,7 @@ static struct object *tree_drop(struct mirror *m, struct table *t, uint64_t hash
 }
 
 /* Another version of a key that is there; the one before. */
-static struct object *tree_swap(struct mirror *m, struct table *t, uint64_t hash,
+static struct object *tree_swap(struct mirror *m, struct mirror_table *t, uint64_t hash,
                                 struct object *o) {
     struct obj_key key = key_of(o);
     void *old = NULL;
@@ -295,18 +295,18 @@ static struct batch *open_batch(struct mirror *m, bool *ret_new) {
 /* Puts a change among the pending ones and takes all memory that its commit needs. Takes obj over on success. */
 static int stage(struct mirror *m, enum change_type type, struct object *obj, mirror_done *done,
                  void *ctx, bool *ret_first) {
-    struct table *t = table_get(m, obj->kind);
-    struct write *w = t ? mem_zalloc(sizeof(*w)) : NULL;
+    struct mirror_table *t = table_get(m, obj->kind);
+    struct mirror_write *w = t ? mem_zalloc(sizeof(*w)) : NULL;
     if (w == NULL) {
         return ERR_NOMEM;
     }
-    *w = (struct write){.table = t,
-                        .type = type,
-                        .obj = obj,
-                        .done = done,
-                        .ctx = ctx,
-                        .hash = hash_key(t, obj->ns, obj->name)};
-    struct write *before = find_pending(m, t, w->hash, obj->ns, obj->name);
+    *w = (struct mirror_write){.table = t,
+                               .type = type,
+                               .obj = obj,
+                               .done = done,
+                               .ctx = ctx,
+                               .hash = hash_key(t, obj->ns, obj->name)};
+    struct mirror_write *before = find_pending(m, t, w->hash, obj->ns, obj->name);
     struct object *in_tree = find_in_tree(m, t, w->hash, obj->ns, obj->name);
     bool insert =
         in_tree == NULL; /* then the change is an addition, and staged right into the tree */
@@ -410,7 +410,7 @@ size_t mirror_staged(const struct mirror *m) {
 
 /* ---- committing ---- */
 
-static void forget_pending(struct mirror *m, struct write *w) {
+static void forget_pending(struct mirror *m, struct mirror_write *w) {
     if (w->newer == NULL) {
         pset_del(&m->pending, w->hash, w);
     } /* else the newer change stands there */
@@ -418,8 +418,8 @@ static void forget_pending(struct mirror *m, struct write *w) {
 }
 
 /* The tree and the indexes take the change; what the tree let go of is returned, with its reference. */
-static struct object *apply(struct mirror *m, struct write *w) {
-    struct table *t = w->table;
+static struct object *apply(struct mirror *m, struct mirror_write *w) {
+    struct mirror_table *t = w->table;
     struct object *old;
     if (w->type == CHANGE_ADDED) {
         assert(find_in_tree(m, t, w->hash, w->obj->ns, w->obj->name) == w->obj);
@@ -442,7 +442,7 @@ static struct object *apply(struct mirror *m, struct write *w) {
     return old;
 }
 
-static void commit_write(struct mirror *m, struct write *w) {
+static void commit_write(struct mirror *m, struct mirror_write *w) {
     struct object *old = apply(m, w);
     struct change c = {.type = w->type, .obj = w->obj, .old = old};
     m->revision = w->obj->rv > m->revision ? w->obj->rv : m->revision;
@@ -455,10 +455,10 @@ static void commit_write(struct mirror *m, struct write *w) {
 }
 
 static void commit_batch(struct mirror *m, struct batch *b) {
-    for (struct write *w = b->first; w; w = w->next) {
+    for (struct mirror_write *w = b->first; w; w = w->next) {
         commit_write(m, w);
     }
-    for (struct write *w = b->first; w; w = w->next) {
+    for (struct mirror_write *w = b->first; w; w = w->next) {
         if (w->done) {
             w->done(w->ctx, 0, w->obj, NULL);
         }
@@ -467,8 +467,8 @@ static void commit_batch(struct mirror *m, struct batch *b) {
 }
 
 /* Takes a pending change out of everything, as if it had never been staged. */
-static void undo_write(struct mirror *m, struct write *w) {
-    struct write *newest = find_pending(m, w->table, w->hash, w->obj->ns, w->obj->name);
+static void undo_write(struct mirror *m, struct mirror_write *w) {
+    struct mirror_write *newest = find_pending(m, w->table, w->hash, w->obj->ns, w->obj->name);
     if (newest) {
         pset_del(&m->pending, newest->hash, newest);
     }
@@ -488,7 +488,7 @@ static void fail_batches(struct mirror *m) {
     struct err err = m->failure;
     for (struct batch *b = failed; b; b = b->next) {
         assert(b->state == BATCH_FAILED);
-        for (struct write *w = b->first; w; w = w->next) {
+        for (struct mirror_write *w = b->first; w; w = w->next) {
             undo_write(m, w);
         }
     }
@@ -496,7 +496,7 @@ static void fail_batches(struct mirror *m) {
     m->failing = false;
     for (struct batch *b = failed, *next; b; b = next) {
         next = b->next;
-        for (struct write *w = b->first; w; w = w->next) {
+        for (struct mirror_write *w = b->first; w; w = w->next) {
             if (w->done) {
                 w->done(w->ctx, err.code, NULL, &err);
             }
@@ -541,7 +541,7 @@ static int submit(struct mirror *m, const struct batch *b, struct err *err) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     size_t n = 0;
-    for (const struct write *w = b->first; w; w = w->next) {
+    for (const struct mirror_write *w = b->first; w; w = w->next) {
         changes[n++] = (struct change){.type = w->type, .obj = w->obj, .old = w->old};
     }
     int code = m->o.journal->submit(m->o.journal, changes, n, b->id, err);
@@ -586,7 +586,7 @@ void mirror_journal_done(struct mirror *m, uint64_t batch, int code, const struc
 
 /* ---- for outside.c ---- */
 
-int mirror_put_loaded(struct mirror *m, struct table *t, struct object *obj) {
+int mirror_put_loaded(struct mirror *m, struct mirror_table *t, struct object *obj) {
     uint64_t hash = hash_key(t, obj->ns, obj->name);
     if (find_in_tree(m, t, hash, obj->ns, obj->name)) {
         return ERR_EXISTS;

@@ -41,8 +41,8 @@ struct feed_list {
     struct feed *first, *last;
 };
 
-struct table {
-    struct table *next;
+struct mirror_table {
+    struct mirror_table *next;
     const struct kind *kind;
     struct tree objects; /* by struct obj_key */
     size_t n;            /* visible ones */
@@ -67,10 +67,10 @@ struct owners {
 };
 
 /* One pending change. */
-struct write {
-    struct write *next;  /* in its batch */
-    struct write *newer; /* the next change of the same key */
-    struct table *table;
+struct mirror_write {
+    struct mirror_write *next;  /* in its batch */
+    struct mirror_write *newer; /* the next change of the same key */
+    struct mirror_table *table;
     enum change_type type;
     struct object *obj;       /* one reference */
     const struct object *old; /* what is in the tree when this commits; kept alive by it */
@@ -98,7 +98,7 @@ struct batch {
     struct batch *next;
     uint64_t id;
     enum batch_state state;
-    struct write *first, *last;
+    struct mirror_write *first, *last;
     size_t n;
 };
 
@@ -108,13 +108,13 @@ struct mirror {
     uint64_t last_rv;  /* newest given out; never given again, not even after a failure */
     uint64_t base;     /* history of no kind reaches further back */
     uint64_t changes;  /* committed since the start: orders feeds and changes */
-    struct table *tables;
-    struct pset by_kind; /* struct table */
+    struct mirror_table *tables;
+    struct pset by_kind; /* struct mirror_table */
     size_t n;            /* objects of all kinds, staged ones included */
     struct pset by_uid;  /* struct object */
     struct pset by_key;  /* struct object: what the trees hold, of all kinds */
     struct owners owners;
-    struct pset pending; /* the newest struct write of each key */
+    struct pset pending; /* the newest struct mirror_write of each key */
     size_t n_pending;
     struct batch *head, *tail; /* queue; an open batch is the last */
     uint64_t last_batch;
@@ -132,13 +132,14 @@ static inline bool visible(const struct mirror *m, const struct object *o) {
     return o && o->rv <= m->revision;
 }
 
-struct table *table_find(const struct mirror *m, const struct kind *k); /* NULL when not seen yet */
-struct table *table_get(struct mirror *m,
-                        const struct kind *k); /* made when missing; NULL: no memory */
+struct mirror_table *table_find(const struct mirror *m,
+                                const struct kind *k); /* NULL when not seen yet */
+struct mirror_table *table_get(struct mirror *m,
+                               const struct kind *k); /* made when missing; NULL: no memory */
 
 /* mirror.c */
 /* Puts an object that nobody has heard of straight into the tree and the indexes. ERR_EXISTS, ERR_NOMEM. */
-int mirror_put_loaded(struct mirror *m, struct table *t, struct object *obj);
+int mirror_put_loaded(struct mirror *m, struct mirror_table *t, struct object *obj);
 /* Stages one change that no write made, as a batch of its own, and works the queue off. Takes obj over on success. */
 int mirror_commit_one(struct mirror *m, enum change_type type, struct object *obj);
 
@@ -146,7 +147,7 @@ int mirror_commit_one(struct mirror *m, enum change_type type, struct object *ob
 void tombs_release(struct tombs *t);
 
 /* feed.c */
-void feeds_deliver(struct mirror *m, struct table *t, const struct change *c);
+void feeds_deliver(struct mirror *m, struct mirror_table *t, const struct change *c);
 void feeds_release(struct feed_list *list);
 
 /* history.c */
@@ -155,7 +156,7 @@ void history_add(struct history *h, const struct change *c, size_t max, int64_t 
 void history_release(struct history *h);
 const struct past_change *history_at(const struct history *h, size_t i); /* 0: oldest */
 size_t history_after(const struct history *h, uint64_t rv); /* index of the first newer than rv */
-uint64_t history_start(const struct mirror *m, const struct table *t); /* t may be NULL */
+uint64_t history_start(const struct mirror *m, const struct mirror_table *t); /* t may be NULL */
 
 /* owners.c */
 int owners_add(struct owners *x, const struct object *o); /* 0 or ERR_NOMEM with nothing changed */

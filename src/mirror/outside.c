@@ -32,7 +32,7 @@ void mirror_set_revision(struct mirror *m, uint64_t rv) {
 }
 
 int mirror_load(struct mirror *m, struct object *obj, struct err *err) {
-    struct table *t = table_get(m, obj->kind);
+    struct mirror_table *t = table_get(m, obj->kind);
     int code = m->n >= LIMIT_STORE_OBJECTS ? ERR_TOO_MANY : t == NULL ? ERR_NOMEM : 0;
     code = code ? code : mirror_put_loaded(m, t, obj);
     if (code == ERR_TOO_MANY) {

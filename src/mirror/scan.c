@@ -40,7 +40,7 @@ static bool in_range(const struct scan_range *r, struct obj_key k) {
 }
 
 /* The tree's position at the beginning of the range. */
-static struct tree_pos seek(const struct table *t, const struct scan_range *r) {
+static struct tree_pos seek(const struct mirror_table *t, const struct scan_range *r) {
     struct obj_key from = r->after;
     if (str_cmp(r->ns, from.ns) > 0) {
         from = (struct obj_key){.ns = r->ns};
@@ -49,7 +49,7 @@ static struct tree_pos seek(const struct table *t, const struct scan_range *r) {
 }
 
 /* The next visible object in the range, or NULL. */
-static const struct object *next_in(const struct mirror *m, const struct table *t,
+static const struct object *next_in(const struct mirror *m, const struct mirror_table *t,
                                     const struct scan_range *r, struct tree_pos *pos) {
     const struct object *o;
     while ((o = tree_next(&t->objects, pos))) {
@@ -65,7 +65,7 @@ static const struct object *next_in(const struct mirror *m, const struct table *
 
 void mirror_scan(const struct mirror *m, const struct kind *k, struct str ns,
                  bool (*each)(void *ctx, const struct object *o), void *ctx) {
-    const struct table *t = table_find(m, k);
+    const struct mirror_table *t = table_find(m, k);
     if (t == NULL) {
         return;
     }
@@ -78,7 +78,7 @@ void mirror_scan(const struct mirror *m, const struct kind *k, struct str ns,
 
 /* The changes in the range after rv, as a heap: a page needs the first of them only, so they are not sorted. The heap
  * points into *ret_all. */
-static int collect_past(const struct table *t, const struct scan_range *r, uint64_t rv,
+static int collect_past(const struct mirror_table *t, const struct scan_range *r, uint64_t rv,
                         struct past **ret_all, struct heap *past) {
     size_t from = history_after(&t->history, rv), n = 0;
     struct past *v = mem_array(t->history.n - from, sizeof(*v));
@@ -104,7 +104,7 @@ static const struct past_change *take_past(struct heap *past) {
     return first ? first->change : NULL;
 }
 
-static void merge(const struct mirror *m, const struct table *t, const struct scan_range *r,
+static void merge(const struct mirror *m, const struct mirror_table *t, const struct scan_range *r,
                   struct heap *past, bool (*each)(void *ctx, const struct object *o), void *ctx) {
     struct tree_pos pos = seek(t, r);
     const struct object *now = next_in(m, t, r, &pos);
@@ -127,7 +127,7 @@ static void merge(const struct mirror *m, const struct table *t, const struct sc
 int mirror_scan_at(const struct mirror *m, const struct kind *k, struct str ns, uint64_t rv,
                    struct str after_ns, struct str after_name,
                    bool (*each)(void *ctx, const struct object *o), void *ctx, struct err *err) {
-    const struct table *t = table_find(m, k);
+    const struct mirror_table *t = table_find(m, k);
     if (rv < history_start(m, t)) {
         return err_set(err, ERR_EXPIRED,
                        "The provided continue parameter is too old to display a consistent list "

@@ -33,7 +33,7 @@ static int64_t declared(void *ctx, const struct object *o) {
 }
 
 static int source_order(const void *a, const void *b, void *ctx) {
-    const struct source *x = a, *y = b;
+    const struct sim_source *x = a, *y = b;
     if (x->due_ns != y->due_ns) {
         return x->due_ns < y->due_ns ? -1 : 1;
     }
@@ -105,7 +105,7 @@ struct sim *sim_new(const struct sim_options *o, struct err *err) {
     arena_init(&s->input, SCRATCH_MAX);
     prng_seed(&s->prng, o->seed);
     virtual_clock_init(&s->clock, 0);
-    heap_init(&s->arrivals, source_order, NULL, offsetof(struct source, place));
+    heap_init(&s->arrivals, source_order, NULL, offsetof(struct sim_source, place));
     heap_init(&s->runs, run_order, NULL, offsetof(struct run, place));
     if (parts_new(s, err) != 0) {
         sim_free(s);

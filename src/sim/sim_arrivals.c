@@ -12,16 +12,16 @@ enum { BODY_MAX = 1 << 20 };
 #define KUEUE_API "\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
 
 void arrivals_arm(struct sim *s) {
-    const struct source *x = heap_peek(&s->arrivals);
+    const struct sim_source *x = heap_peek(&s->arrivals);
     if (x) {
         int64_t now = s->clock.now;
         s->clock.clock.timer_start(s->arrivals_timer, x->due_ns > now ? x->due_ns - now : 0);
     }
 }
 
-static struct source *source_new(struct sim *s, enum source_type type, int64_t due_ns,
-                                 struct err *err) {
-    struct source *x = ARENA_NEW(&s->arena, struct source);
+static struct sim_source *source_new(struct sim *s, enum source_type type, int64_t due_ns,
+                                     struct err *err) {
+    struct sim_source *x = ARENA_NEW(&s->arena, struct sim_source);
     if (x == NULL || sources_push(&s->all, x) != 0 || heap_push(&s->arrivals, x) != 0) {
         err_set(err, ERR_NOMEM, "out of memory");
         return NULL;
@@ -160,7 +160,7 @@ static int delete(struct sim *s, const struct manifest *m, struct err *err) {
 
 int sim_at(struct sim *s, int64_t at_ns, enum sim_act act, const struct manifest *m,
            struct err *err) {
-    struct source *x = source_new(s, SOURCE_ACTION, at_ns, err);
+    struct sim_source *x = source_new(s, SOURCE_ACTION, at_ns, err);
     if (x == NULL) {
         return ERR_NOMEM;
     }
@@ -258,7 +258,7 @@ struct loading {
 };
 
 /* Moves a stream to its next workload; false at the end. */
-static bool stream_next(struct source *x) {
+static bool stream_next(struct sim_source *x) {
     buf_reset(&x->name);
     x->class = load_stream_next(&x->stream, &x->name);
     x->due_ns = x->stream.due_ms * NS_PER_MS;
@@ -287,7 +287,7 @@ static int load_queue(void *ctx, const struct load_place *p) {
     buf_release(&name);
     buf_release(&cohort);
     for (size_t i = 0; e == 0 && i < p->queues->n_sets; i++) {
-        struct source *x = source_new(s, SOURCE_STREAM, 0, g->err);
+        struct sim_source *x = source_new(s, SOURCE_STREAM, 0, g->err);
         if (x == NULL) {
             return ERR_NOMEM;
         }
@@ -344,7 +344,8 @@ static int trace_queues(struct sim *s, const struct trace *t, int64_t gpus, stru
 
 int sim_trace(struct sim *s, const struct trace *t, int64_t gpus, struct err *err) {
     int e = gpus > 0 ? trace_queues(s, t, gpus, err) : 0;
-    struct source *x = e == 0 && t->n ? source_new(s, SOURCE_TRACE, t->v[0].submit_ns, err) : NULL;
+    struct sim_source *x =
+        e == 0 && t->n ? source_new(s, SOURCE_TRACE, t->v[0].submit_ns, err) : NULL;
     if (x) {
         x->trace = t;
     }
@@ -354,7 +355,7 @@ int sim_trace(struct sim *s, const struct trace *t, int64_t gpus, struct err *er
 /* ---- what is due ---- */
 
 /* Brings the source's object and moves it on; false when it has no more. */
-static bool bring(struct sim *s, struct source *x) {
+static bool bring(struct sim *s, struct sim_source *x) {
     struct err err = {0};
     struct str name = x->type == SOURCE_ACTION ? x->manifest->name : buf_view(&x->name);
     const char *what = x->type == SOURCE_ACTION ? x->manifest->kind->kind : "Workload";
@@ -409,7 +410,7 @@ static bool bring(struct sim *s, struct source *x) {
 
 void arrivals_due(void *ctx) {
     struct sim *s = ctx;
-    struct source *x;
+    struct sim_source *x;
     while ((x = heap_peek(&s->arrivals)) && x->due_ns <= s->clock.now && s->err.code == 0) {
         if (bring(s, x)) {
             heap_fix(&s->arrivals, x);

@@ -27,7 +27,7 @@ struct run {
 enum source_type { SOURCE_ACTION, SOURCE_STREAM, SOURCE_TRACE };
 
 /* Something that brings objects: heads of a heap. */
-struct source {
+struct sim_source {
     enum source_type type;
     int64_t due_ns;
     uint64_t order;
@@ -45,7 +45,7 @@ struct source {
     const struct trace *trace;
     size_t at;
 };
-VEC(sources, struct source *);
+VEC(sources, struct sim_source *);
 
 struct sim {
     struct sim_options o;

@@ -10,13 +10,13 @@
 enum { CONDITIONS_MAX = 16, SCRATCH_MAX = 64 << 20 };
 #define ARENA_MAX ((size_t)16 << 30)
 
-struct told { /* of a condition */
+struct story_told { /* of a condition */
     struct str type, status, reason;
 };
 
 struct tale { /* of a Workload */
     struct str ns, name, owner, queue;
-    struct told now[CONDITIONS_MAX];
+    struct story_told now[CONDITIONS_MAX];
     size_t n;
     size_t first, last; /* of its events, from 1; 0: none */
 };
@@ -27,7 +27,7 @@ struct story_event {
     uint64_t revision;
     const struct tale *tale;
     size_t next; /* of this tale, from 1 */
-    struct told told;
+    struct story_told told;
     struct str admission;
 };
 VEC(events, struct story_event);
@@ -48,7 +48,7 @@ static struct str keep(struct story *y, struct str s) {
     return arena_str(&y->arena, s);
 }
 
-static void add(struct story *y, struct tale *t, const struct object *o, struct told told,
+static void add(struct story *y, struct tale *t, const struct object *o, struct story_told told,
                 yyjson_val *admission) {
     struct story_event e = {
         .at = clock_mono(y->clock) - y->zero, .revision = o->rv, .tale = t, .told = told};
@@ -85,11 +85,11 @@ static struct tale *begin(struct story *y, const struct object *o, yyjson_val *r
         y->failed = ERR_NOMEM;
         return NULL;
     }
-    add(y, t, o, (struct told){.type = STR("Created")}, NULL);
+    add(y, t, o, (struct story_told){.type = STR("Created")}, NULL);
     return t;
 }
 
-static struct told *told_of(struct tale *t, struct str type) {
+static struct story_told *told_of(struct tale *t, struct str type) {
     for (size_t i = 0; i < t->n; i++) {
         if (str_eq(t->now[i].type, type)) {
             return &t->now[i];
@@ -107,14 +107,14 @@ static void look(struct story *y, const struct object *o, yyjson_val *root) {
         return;
     }
     yyjson_arr_foreach(json_get(status, STR("conditions")), i, n, c) {
-        struct told new = {.type = json_str(json_get(c, STR("type"))),
-                           .status = json_str(json_get(c, STR("status"))),
-                           .reason = json_str(json_get(c, STR("reason")))};
-        struct told *old = told_of(t, new.type);
+        struct story_told new = {.type = json_str(json_get(c, STR("type"))),
+                                 .status = json_str(json_get(c, STR("status"))),
+                                 .reason = json_str(json_get(c, STR("reason")))};
+        struct story_told *old = told_of(t, new.type);
         if (old == NULL || (str_eq(old->status, new.status) && str_eq(old->reason, new.reason))) {
             continue;
         }
-        *old = (struct told){keep(y, new.type), keep(y, new.status), keep(y, new.reason)};
+        *old = (struct story_told){keep(y, new.type), keep(y, new.status), keep(y, new.reason)};
         bool reserved = str_is(new.type, "QuotaReserved") && str_is(new.status, "True");
         add(y, t, o, *old, reserved ? json_get(status, STR("admission")) : NULL);
     }
@@ -126,7 +126,7 @@ static void changed(void *ctx, const struct change *ch) {
     yyjson_doc *d;
     if (ch->type == CHANGE_DELETED) {
         if (t) {
-            add(y, t, ch->obj, (struct told){.type = STR("Deleted")}, NULL);
+            add(y, t, ch->obj, (struct story_told){.type = STR("Deleted")}, NULL);
         }
         return;
     }

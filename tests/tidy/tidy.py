@@ -94,8 +94,7 @@ FOLDER_FILES = 40
 # An interface: its header declares the struct, and each who implements it defines one.
 INTERFACES = "timer virtual_call"
 # Structs that share a name still. This list only gets shorter: an entry that is needless is a fault.
-TWINS = ("booking card entry feed_list gather hooks list node pending place pod reservation "
-         "round rule search source sweep table told unit walk want write")
+TWINS = "card node pod"
 # A private header (x_private.h, x_int.h) is for the files of its folder, and joins at most so many of them. Here: those
 # that join more, with their number, and those that are used outside their folder, with the folders. Numbers only fall.
 # Of control, what has JSON as text: a hash that is Kueue's is of such a text.

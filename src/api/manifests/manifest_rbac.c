@@ -9,7 +9,7 @@
 #include "api/schema/kind.h"
 #include "api/webhooks.h"
 
-struct rule {
+struct manifest_rule {
     const char *group, *resources, *verbs; /* as they stand in a YAML list */
     const char *names;                     /* NULL: all */
 };
@@ -17,7 +17,7 @@ struct rule {
 #define READ "get, list, watch"
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static const struct rule manager_rules[] = {
+static const struct manifest_rule manager_rules[] = {
     {"", "limitranges, namespaces, nodes", READ, NULL},
     {"", "events", "create, patch", NULL},
     {"", "pods", READ ", patch, delete", NULL},
@@ -55,7 +55,7 @@ static const struct rule manager_rules[] = {
     {"infrastructure.opendatahub.io", "hardwareprofiles", READ ", create, patch, delete", NULL},
 };
 /* Only with webhooks: their certificate is made known to the API server. */
-static const struct rule webhook_rules[] = {
+static const struct manifest_rule webhook_rules[] = {
     {"admissionregistration.k8s.io",
      "mutatingwebhookconfigurations, validatingwebhookconfigurations", READ, NULL},
     {"admissionregistration.k8s.io",
@@ -63,13 +63,13 @@ static const struct rule webhook_rules[] = {
      WEBHOOK_CONFIGURATION},
 };
 /* In Berth's own namespace. */
-static const struct rule own_rules[] = {
+static const struct manifest_rule own_rules[] = {
     {"coordination.k8s.io", "leases", "create", NULL},
     {"coordination.k8s.io", "leases", READ ", update, patch", "berth-controller"},
     {"", "secrets", "create, list, watch", NULL},
     {"", "secrets", "get, patch", WEBHOOK_SECRET},
 };
-static const struct rule admin_rules[] = {
+static const struct manifest_rule admin_rules[] = {
     {"kueue.x-k8s.io",
      "admissionchecks, clusterqueues, cohorts, localqueues, resourceflavors, topologies, "
      "workloads, "
@@ -78,30 +78,30 @@ static const struct rule admin_rules[] = {
     {"kueue.x-k8s.io", "clusterqueues/status, cohorts/status, localqueues/status, workloads/status",
      "get", NULL},
 };
-static const struct rule user_rules[] = {
+static const struct manifest_rule user_rules[] = {
     {"kueue.x-k8s.io", "localqueues, workloads", READ, NULL},
     {"kueue.x-k8s.io", "localqueues/status, workloads/status", "get", NULL},
 };
 /* Bookings: who may read a project sees its own, who may change it makes them. When things are taken, but not by whom,
  * is for everybody who signs in. */
-static const struct rule booking_view_rules[] = {
+static const struct manifest_rule booking_view_rules[] = {
     {"berth.dev", "reservations, reservationseries", READ, NULL},
     {"berth.dev", "reservations/status, reservationseries/status", "get", NULL},
     {"infrastructure.opendatahub.io", "hardwareprofiles", READ, NULL},
 };
-static const struct rule booking_user_rules[] = {
+static const struct manifest_rule booking_user_rules[] = {
     {"berth.dev", "reservations, reservationseries, calendarfeeds",
      READ ", create, update, patch, delete, deletecollection", NULL},
     {"berth.dev", "calendarfeeds/status", "get", NULL},
     {"berth.dev", "reservationchecks", "create", NULL},
 };
-static const struct rule booking_manager_rules[] = {
+static const struct manifest_rule booking_manager_rules[] = {
     {"berth.dev", "reservations/approve, reservations/manage, reservations/onbehalf", "update",
      NULL},
     {"infrastructure.opendatahub.io", "hardwareprofiles",
      READ ", create, update, patch, delete, deletecollection", NULL},
 };
-static const struct rule booking_admin_rules[] = {
+static const struct manifest_rule booking_admin_rules[] = {
     {"berth.dev",
      "reservations, reservationpolicies, capacitywindows, reservationseries, calendarfeeds",
      READ ", create, update, patch, delete, deletecollection", NULL},
@@ -112,13 +112,13 @@ static const struct rule booking_admin_rules[] = {
     {"berth.dev", "reservations/approve, reservations/manage, reservations/onbehalf", "update",
      NULL},
 };
-static const struct rule calendar_rules[] = {
+static const struct manifest_rule calendar_rules[] = {
     {"berth.dev", "availabilities, capacitywindows, reservationpolicies, fleets, fleethistories",
      READ, NULL},
     {"kueue.x-k8s.io", "workloadpriorityclasses", READ, NULL}, /* who has work chooses among them */
 };
 
-static void write_rule(struct buf *b, const struct rule *r) {
+static void write_rule(struct buf *b, const struct manifest_rule *r) {
     buf_f(b, "- apiGroups: [\"%s\"]\n  resources: [%s]\n", r->group, r->resources);
     if (r->names) {
         buf_f(b, "  resourceNames: [%s]\n", r->names);
@@ -126,7 +126,7 @@ static void write_rule(struct buf *b, const struct rule *r) {
     buf_f(b, "  verbs: [%s]\n", r->verbs);
 }
 
-static void write_rules(struct buf *b, const struct rule *v, size_t n) {
+static void write_rules(struct buf *b, const struct manifest_rule *v, size_t n) {
     for (size_t i = 0; i < n; i++) {
         write_rule(b, &v[i]);
     }
@@ -184,7 +184,7 @@ static void write_booking(struct buf *b) {
 #define AGGREGATE(to_) "    rbac.authorization.k8s.io/aggregate-to-" to_ ": \"true\"\n"
     static const struct {
         const char *name, *labels;
-        const struct rule *rules;
+        const struct manifest_rule *rules;
         size_t n;
     } roles[] = {
         {"berth-booking-viewer", AGGREGATE("view"), booking_view_rules, COUNT(booking_view_rules)},

@@ -144,7 +144,7 @@ void claims_owned_changed(struct claim_book *c, const struct change *ch) {
     }
 }
 
-struct search {
+struct claim_search {
     struct claim_book *c;
     const struct object *about; /* an orphan, or an owner */
     struct selector selector;   /* of the owner */
@@ -161,7 +161,7 @@ static int parse_selector(struct str json, struct arena *a, struct selector *ret
 }
 
 static bool wake(void *ctx, const struct object *owner) {
-    struct search *s = ctx;
+    struct claim_search *s = ctx;
     struct claim_owner *x = owner->deleting_ns ? NULL : claims_of(s->c, owner->uid);
     struct selector sel;
     if (x && parse_selector(x->selector, s->a, &sel) == 0 && !sel.nothing && sel.n > 0 &&
@@ -174,7 +174,7 @@ static bool wake(void *ctx, const struct object *owner) {
 
 enum work claims_orphan(struct claim_book *c, const struct object *o, struct arena *a) {
     if (o && is_orphan(o)) {
-        struct search s = {.c = c, .about = o, .a = a};
+        struct claim_search s = {.c = c, .about = o, .a = a};
         mirror_scan(c->mirror, c->owners, o->ns, wake, &s);
     }
     return WORK_OK;
@@ -182,7 +182,7 @@ enum work claims_orphan(struct claim_book *c, const struct object *o, struct are
 
 /* ---- one look of an owner ---- */
 
-static void note(struct search *s, const struct object *o) {
+static void note(struct claim_search *s, const struct object *o) {
     if (s->found->n == s->cap) {
         size_t cap = s->cap ? s->cap * 2 : 16;
         const struct object **v = ARENA_ARRAY(s->a, const struct object *, cap);
@@ -200,7 +200,7 @@ static void note(struct search *s, const struct object *o) {
 }
 
 static bool find_owned(void *ctx, const struct object *o) {
-    struct search *s = ctx;
+    struct claim_search *s = ctx;
     const struct owner_ref *ref = object_controller(o);
     if (o->kind == s->c->owned && ref && object_named_by(s->about, o->ns, ref)) {
         note(s, o);
@@ -209,7 +209,7 @@ static bool find_owned(void *ctx, const struct object *o) {
 }
 
 static bool find_orphan(void *ctx, const struct object *o) {
-    struct search *s = ctx;
+    struct claim_search *s = ctx;
     if (is_orphan(o) && selector_matches(&s->selector, &o->labels) &&
         (s->c->fits == NULL || s->c->fits(s->about, o))) {
         note(s, o);
@@ -266,7 +266,7 @@ static void part(const struct selector *s, struct claimed *list, struct claimed 
 int claims_collect(struct claim_book *c, struct controller *of, const struct object *owner,
                    struct arena *a, struct claimed *ret, enum work *w) {
     struct claim_owner *x = claims_of(c, owner->uid);
-    struct search owned = {.c = c, .about = owner, .a = a, .found = ret}, lost = owned;
+    struct claim_search owned = {.c = c, .about = owner, .a = a, .found = ret}, lost = owned;
     struct claimed orphans = {0}, gone = {0};
     *ret = gone;
     lost.found = &orphans;

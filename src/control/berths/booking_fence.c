@@ -35,7 +35,7 @@ void booking_fence_read(struct booking_objects_controller *c, struct booking_pic
     /* A Cohort that is not seen may be there all the same, and have everything. */
     p->ledger.hold = !p->cohort_fenced || (p->touch && p->cohort_obj == NULL);
     for (size_t i = 0; i < p->n; i++) {
-        struct booking *b = &p->v[i];
+        struct berth_booking *b = &p->v[i];
         b->fenced = fenced(p, b->queue_obj, b->queue != NULL ? b->queue->metadata : NULL);
         p->ledger.hold = p->ledger.hold || !b->fenced;
     }

@@ -49,7 +49,7 @@ static struct str note(const struct cluster_queue *q, const char *key) {
 }
 
 /* Each resource of the lines once. */
-static int read_lines(struct booking_objects_controller *c, struct booking *b) {
+static int read_lines(struct booking_objects_controller *c, struct berth_booking *b) {
     const struct reservation_line_list *lines = &b->rsv->spec->lines;
     b->resources = ARENA_ARRAY(&c->base.arena, struct str, lines->n + 1);
     b->counts = ARENA_ARRAY(&c->base.arena, int64_t, lines->n + 1);
@@ -79,7 +79,8 @@ static struct str named(struct arena *a, struct str after) {
     return str_from(p, sizeof(prefix) + after.n);
 }
 
-bool booking_read(struct booking_objects_controller *c, struct booking *b, const struct object *o) {
+bool booking_read(struct booking_objects_controller *c, struct berth_booking *b,
+                  const struct object *o) {
     struct arena *a = &c->base.arena;
     b->obj = o;
     b->rsv = booking_views_get(&c->views, o, &schema_reservation);
@@ -125,17 +126,17 @@ static bool bind_queue(void *ctx, const struct object *o) {
         return !x->c->views.more;
     }
     struct str uid = note(q, BOOKING_UID);
-    struct booking *b = uid.n > 0 ? map_get(&x->by_uid, uid) : NULL;
+    struct berth_booking *b = uid.n > 0 ? map_get(&x->by_uid, uid) : NULL;
     for (size_t i = 0; uid.n == 0 && b == NULL && i < p->n; i++) {
         b = str_eq(p->v[i].queue_name, o->name) ? &p->v[i] : NULL;
     }
     if (b == NULL || b->queue_obj != NULL) {
         b = &p->v[p->n++];
-        *b = (struct booking){.ns = note(q, BOOKING_NAMESPACE),
-                              .name = object_label(o, STR(RESERVATION_LABEL)),
-                              .uid = uid.n > 0 ? uid : o->name,
-                              .created = o->created_ns,
-                              .end_policy = note(q, BOOKING_POLICY)};
+        *b = (struct berth_booking){.ns = note(q, BOOKING_NAMESPACE),
+                                    .name = object_label(o, STR(RESERVATION_LABEL)),
+                                    .uid = uid.n > 0 ? uid : o->name,
+                                    .created = o->created_ns,
+                                    .end_policy = note(q, BOOKING_POLICY)};
         const struct object *r = uid.n > 0 ? mirror_by_uid(x->c->base.env.mirror, uid) : NULL;
         if (r != NULL && r->kind == x->c->base.kinds[BK_RESERVATION]) {
             booking_read(x->c, b, r);
@@ -150,15 +151,15 @@ static bool bind_queue(void *ctx, const struct object *o) {
     return true;
 }
 
-static uint64_t local_hash(const struct booking *b) {
+static uint64_t local_hash(const struct berth_booking *b) {
     return hash_guest(keyed_hash(b->ns), b->local_name);
 }
 
 /* Another has objects of that name in the project: it went on with them, or its Reservation had the same name, was
  * deleted, and still drains. What waits there is not this one's. */
 static bool local_taken(const struct booking_chains *locals, const struct booking_picture *p,
-                        const struct booking *b) {
-    const struct booking *x = booking_chain(locals, p, local_hash(b));
+                        const struct berth_booking *b) {
+    const struct berth_booking *x = booking_chain(locals, p, local_hash(b));
     for (; x != NULL; x = booking_chain_next(locals, p, x)) {
         if (x != b && x->queue_obj != NULL && str_eq(x->ns, b->ns) &&
             str_eq(x->local_name, b->local_name)) {
@@ -170,8 +171,8 @@ static bool local_taken(const struct booking_chains *locals, const struct bookin
 
 /* One before it in the picture has the name, or it is there. */
 static bool queue_taken(struct booking_objects_controller *c, const struct booking_chains *queues,
-                        const struct booking_picture *p, const struct booking *b) {
-    const struct booking *x = booking_chain(queues, p, keyed_hash(b->queue_name));
+                        const struct booking_picture *p, const struct berth_booking *b) {
+    const struct berth_booking *x = booking_chain(queues, p, keyed_hash(b->queue_name));
     for (; x != NULL && x < b; x = booking_chain_next(queues, p, x)) {
         if (str_eq(x->queue_name, b->queue_name)) {
             return true;
@@ -200,7 +201,7 @@ static int name_queues(struct booking_objects_controller *c, struct booking_pict
         booking_chains_add(&locals, local_hash(&p->v[i]), i);
     }
     for (size_t i = 0; i < p->n; i++) {
-        struct booking *b = &p->v[i];
+        struct berth_booking *b = &p->v[i];
         if (b->queue_obj != NULL) {
             continue;
         }
@@ -220,7 +221,7 @@ static int collect(struct booking_objects_controller *c, struct booking_picture 
     struct collecting x = {.c = c, .p = p, .n = map_count(&c->live) + 1};
     int r = 0;
     mirror_scan(m, c->base.kinds[BK_CLUSTER_QUEUE], STR(""), count_queue, &x);
-    p->v = ARENA_ARRAY(&c->base.arena, struct booking, x.n);
+    p->v = ARENA_ARRAY(&c->base.arena, struct berth_booking, x.n);
     if (p->v == NULL) {
         return ERR_NOMEM;
     }
@@ -231,7 +232,7 @@ static int collect(struct booking_objects_controller *c, struct booking_picture 
             r = r != 0 ? r : map_put(&x.by_uid, o->uid, &p->v[p->n], NULL);
             p->n++;
         } else {
-            p->v[p->n] = (struct booking){0};
+            p->v[p->n] = (struct berth_booking){0};
         }
     }
     mirror_scan(m, c->base.kinds[BK_CLUSTER_QUEUE], STR(""), bind_queue, &x);
@@ -242,7 +243,7 @@ static int collect(struct booking_objects_controller *c, struct booking_picture 
 
 /* Who is being drained keeps what it has; then who was there first. */
 static int served_first(const void *x, const void *y) {
-    const struct booking *a = x, *b = y;
+    const struct berth_booking *a = x, *b = y;
     if ((a->closing != 0) != (b->closing != 0)) {
         return a->closing != 0 ? -1 : 1;
     }

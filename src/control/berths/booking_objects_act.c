@@ -45,7 +45,7 @@ void booking_touch_named(struct booking_objects_controller *c, const struct obje
 }
 
 static uint64_t settled(struct booking_objects_controller *c, const struct booking_picture *p,
-                        const struct booking *b) {
+                        const struct berth_booking *b) {
     const struct booking_ledger *l = &p->ledger;
     uint64_t flags = (uint64_t)b->stage << 8 | (uint64_t)b->followed << 7 |
                      (uint64_t)b->handed_over << 6 | (uint64_t)b->follows << 5 |
@@ -67,7 +67,7 @@ static uint64_t settled(struct booking_objects_controller *c, const struct booki
 /* ---- one booking ---- */
 
 /* It has all it asks for, as is seen. */
-static bool is_whole(const struct booking_picture *p, const struct booking *b) {
+static bool is_whole(const struct booking_picture *p, const struct berth_booking *b) {
     for (size_t i = 0; i < p->n_cells; i++) {
         size_t at = booking_ledger_at(&p->ledger, b->row, i);
         const struct booking_ledger *l = &p->ledger;
@@ -80,7 +80,7 @@ static bool is_whole(const struct booking_picture *p, const struct booking *b) {
 
 /* Nothing runs any more: first what waits goes, then the objects. */
 static void dismantle(struct booking_objects_controller *c, struct booking_picture *p,
-                      struct booking *b) {
+                      struct berth_booking *b) {
     if (b->waiting > 0) {
         booking_workloads_act(c, p, b);
         booking_put_objects(c, p, b);
@@ -92,8 +92,8 @@ static void dismantle(struct booking_objects_controller *c, struct booking_pictu
 }
 
 /* False: there is no time for it in this look. */
-static bool act(struct booking_objects_controller *c, struct booking_picture *p, struct booking *b,
-                size_t *left) {
+static bool act(struct booking_objects_controller *c, struct booking_picture *p,
+                struct berth_booking *b, size_t *left) {
     bool going = b->stage == STAGE_GONE && !b->handed_over;
     uint64_t *note =
         b->obj != NULL && b->fenced && !going ? booking_views_note(&c->views, b->obj) : NULL;
@@ -179,7 +179,7 @@ static bool remove_stray(void *ctx, const struct object *o) {
     return true;
 }
 
-static bool owns(const struct booking *b) {
+static bool owns(const struct berth_booking *b) {
     return !b->handed_over && b->local_name.n > 0 && (b->queue_obj != NULL || b->closing == 0);
 }
 
@@ -194,7 +194,7 @@ void booking_remove_strays(struct booking_objects_controller *c, struct booking_
         return;
     }
     for (size_t i = 0; r == 0 && i < p->n; i++) {
-        struct booking *b = &p->v[i];
+        struct berth_booking *b = &p->v[i];
         if (owns(b)) {
             struct str key =
                 arena_f(&c->base.arena, "%.*s/%.*s", STR_ARG(b->ns), STR_ARG(b->local_name));

@@ -18,7 +18,7 @@ enum { GRACE_DEFAULT_S = 30, GRACE_MAX_S = 600 };
 struct look {
     struct booking_objects_controller *c;
     struct booking_picture *p;
-    struct booking *b;
+    struct berth_booking *b;
     struct str to; /* the project's own queue; empty: none */
 };
 
@@ -48,7 +48,7 @@ static int64_t grace_of(const struct workload *w) {
 }
 
 /* What holds quota is where it holds it, the rest where it waits. */
-static struct booking *owner_of(struct sorting *s, const struct workload *w) {
+static struct berth_booking *owner_of(struct sorting *s, const struct workload *w) {
     return holds(w) ? map_get(&s->by_queue, w->status->admission->cluster_queue)
                     : map_get(&s->by_local, w->spec->queue_name);
 }
@@ -66,7 +66,7 @@ static bool sort_one(void *ctx, const struct object *o) {
         booking_views_hollow(&s->c->views, o);
         return true;
     }
-    struct booking *b = owner_of(s, w);
+    struct berth_booking *b = owner_of(s, w);
     struct booking_work *x = b != NULL ? ARENA_NEW(&s->c->base.arena, struct booking_work) : NULL;
     if (x != NULL) {
         *x = (struct booking_work){b->works, o, holds(w), holds(w) ? grace_of(w) : 0};
@@ -81,7 +81,7 @@ static int sort_works(struct booking_objects_controller *c, struct booking_pictu
     struct sorting s = {.c = c};
     int r = 0;
     for (size_t i = 0; r == 0 && i < p->n; i++) {
-        struct booking *b = &p->v[i];
+        struct berth_booking *b = &p->v[i];
         if (!str_eq(b->ns, ns)) {
             continue;
         }
@@ -100,7 +100,7 @@ static int sort_works(struct booking_objects_controller *c, struct booking_pictu
 }
 
 void booking_workloads_look(struct booking_objects_controller *c, struct booking_picture *p,
-                            struct booking *b) {
+                            struct berth_booking *b) {
     if (!b->works_read && b->ns.n > 0 && sort_works(c, p, b->ns) != 0) {
         c->views.failed = true;
     }
@@ -143,7 +143,7 @@ int64_t booking_last_warning(const struct booking_picture *p) {
 }
 
 /* The warning that is due: its text, as the policy has it; the next one wakes. */
-static struct str due_warning(struct booking_picture *p, const struct booking *b) {
+static struct str due_warning(struct booking_picture *p, const struct berth_booking *b) {
     struct str text = {0};
     int64_t best = INT64_MAX;
     for (size_t i = 0; i < p->policy->warnings.n; i++) {
@@ -284,7 +284,7 @@ static void act(struct look *l, const struct booking_work *x) {
 }
 
 void booking_workloads_act(struct booking_objects_controller *c, struct booking_picture *p,
-                           struct booking *b) {
+                           struct berth_booking *b) {
     struct look l = {.c = c, .p = p, .b = b};
     if (b->closing == 0) {
         (void)due_warning(p, b); /* wakes for the next, also when nothing runs yet */

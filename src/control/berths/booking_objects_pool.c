@@ -221,7 +221,7 @@ static size_t count_cells(const struct resource_group_list *l) {
     return n;
 }
 
-static const struct resource_group_list *groups_of(const struct booking *b) {
+static const struct resource_group_list *groups_of(const struct berth_booking *b) {
     static const struct resource_group_list none;
     return b->queue != NULL && b->queue->spec != NULL ? &b->queue->spec->resource_groups : &none;
 }
@@ -458,8 +458,8 @@ int64_t booking_part(int64_t all, int64_t units, const struct booking_sum *s) {
     return s->cards > 0 ? (int64_t)((wide)all * units * s->share / BOOKING_WHOLE / s->cards) : 0;
 }
 
-static void ask(struct booking_objects_controller *c, struct booking_picture *p, struct booking *b,
-                struct str flavor, struct str resource, int64_t units) {
+static void ask(struct booking_objects_controller *c, struct booking_picture *p,
+                struct berth_booking *b, struct str flavor, struct str resource, int64_t units) {
     int64_t *asked = &p->ledger.asked[booking_ledger_at(&p->ledger, b->row, 0)];
     size_t at = booking_cell_at(p, flavor, resource), cpu = plain_cell(p, flavor, STR("cpu"));
     size_t memory = plain_cell(p, flavor, STR("memory"));
@@ -491,7 +491,7 @@ static struct str flavor_by_line(const struct booking_picture *p,
 }
 
 static void ask_all(struct booking_objects_controller *c, struct booking_picture *p,
-                    struct booking *b) {
+                    struct berth_booking *b) {
     const struct reservation_status *s = b->rsv->status;
     for (size_t i = 0; i < b->rsv->spec->lines.n; i++) {
         const struct reservation_line *line = &b->rsv->spec->lines.v[i];
@@ -510,7 +510,7 @@ static void ask_all(struct booking_objects_controller *c, struct booking_picture
 }
 
 /* One that is drained keeps its quota until nothing holds it, so that nobody counts it twice. */
-static void ask_seen(struct booking_picture *p, const struct booking *b) {
+static void ask_seen(struct booking_picture *p, const struct berth_booking *b) {
     for (size_t i = 0; i < p->n_cells; i++) {
         size_t at = booking_ledger_at(&p->ledger, b->row, i);
         p->ledger.asked[at] = p->ledger.seen[at];
@@ -519,7 +519,7 @@ static void ask_seen(struct booking_picture *p, const struct booking *b) {
 
 int booking_pool_settle(struct booking_objects_controller *c, struct booking_picture *p) {
     for (size_t i = 0; i < p->n; i++) {
-        struct booking *b = &p->v[i];
+        struct berth_booking *b = &p->v[i];
         if (b->closing != 0) {
             if (b->stage == STAGE_DRAINED && b->holding > 0) {
                 ask_seen(p, b);

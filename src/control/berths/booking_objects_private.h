@@ -79,7 +79,7 @@ struct booking_work {
 };
 
 /* A Reservation that has, or is to have, objects; or only the objects of one that is gone. */
-struct booking {
+struct berth_booking {
     const struct object *obj; /* the Reservation; NULL: gone */
     struct reservation *rsv;
     const struct object *queue_obj; /* its ClusterQueue; NULL: none */
@@ -120,7 +120,7 @@ struct booking_picture {
     bool touch;         /* the Cohort is ours to write */
     bool cohort_fenced; /* as a booking is */
     struct str term;    /* who writes; empty: nobody else can */
-    struct booking *v;
+    struct berth_booking *v;
     size_t n;
     struct booking_group *groups; /* the layout of the pool */
     size_t n_groups;
@@ -206,20 +206,20 @@ void booking_remove_strays(struct booking_objects_controller *c, struct booking_
 
 /* booking_objects_put.c: what is to be there, and what of that has to be written */
 void booking_put_objects(struct booking_objects_controller *c, struct booking_picture *p,
-                         struct booking *b);
+                         struct berth_booking *b);
 void booking_put_cohort(struct booking_objects_controller *c, struct booking_picture *p);
 /* True: it was written, or could not be. */
 bool booking_put_status(struct booking_objects_controller *c, struct booking_picture *p,
-                        struct booking *b);
+                        struct berth_booking *b);
 void booking_remove(struct booking_objects_controller *c, struct booking_picture *p,
-                    struct booking *b);
+                    struct berth_booking *b);
 struct str booking_profile_name(struct arena *a, struct str local, struct str resource);
 
 /* booking_objects_end.c: what runs and waits in a booking that is about to end */
 void booking_workloads_look(struct booking_objects_controller *c, struct booking_picture *p,
-                            struct booking *b);
+                            struct berth_booking *b);
 void booking_workloads_act(struct booking_objects_controller *c, struct booking_picture *p,
-                           struct booking *b);
+                           struct berth_booking *b);
 int64_t booking_first_warning(const struct booking_picture *p);
 int64_t booking_last_warning(const struct booking_picture *p);
 
@@ -228,21 +228,23 @@ int64_t booking_last_warning(const struct booking_picture *p);
 int booking_take_over(struct booking_objects_controller *c, struct booking_picture *p);
 /* Another one will go on with the objects of one that ends soon: `followed`. */
 void booking_find_follower(struct booking_objects_controller *c, struct booking_picture *p,
-                           struct booking *x);
+                           struct berth_booking *x);
 void booking_decide(struct booking_objects_controller *c, struct booking_picture *p,
-                    struct booking *b);
+                    struct berth_booking *b);
 
 /* booking_objects.c */
 /* False: it cannot be read. */
-bool booking_read(struct booking_objects_controller *c, struct booking *b, const struct object *o);
+bool booking_read(struct booking_objects_controller *c, struct berth_booking *b,
+                  const struct object *o);
 /* for (b = booking_chain(x, p, hash); b != NULL; b = booking_chain_next(x, p, b)): in order of the picture, when they
  * are added from its end. */
 int booking_chains_init(struct booking_chains *x, struct arena *a, size_t n); /* ERR_NOMEM */
 void booking_chains_add(struct booking_chains *x, uint64_t hash, size_t at);
-struct booking *booking_chain(const struct booking_chains *x, const struct booking_picture *p,
-                              uint64_t hash);
-struct booking *booking_chain_next(const struct booking_chains *x, const struct booking_picture *p,
-                                   const struct booking *b);
+struct berth_booking *booking_chain(const struct booking_chains *x, const struct booking_picture *p,
+                                    uint64_t hash);
+struct berth_booking *booking_chain_next(const struct booking_chains *x,
+                                         const struct booking_picture *p,
+                                         const struct berth_booking *b);
 void booking_wake(struct booking_picture *p, int64_t at_ns);
 
 #endif

@@ -49,7 +49,7 @@ struct intent_head {
 };
 
 /* k NULL: the pool's. Label values are shorter than names. */
-static struct intent_head *head_new(struct arena *a, const struct booking *k, struct str ns,
+static struct intent_head *head_new(struct arena *a, const struct berth_booking *k, struct str ns,
                                     struct str name) {
     struct intent_head *h = ARENA_NEW(a, struct intent_head);
     if (h == NULL) {
@@ -71,7 +71,7 @@ static void note(struct intent_head *h, const char *key, struct str v) {
     h->notes[h->meta.annotations.n++] = (struct str_pair){str_of(key), v};
 }
 
-static struct str places_text(struct arena *a, const struct booking *k) {
+static struct str places_text(struct arena *a, const struct berth_booking *k) {
     const struct reservation_status *s = k->rsv != NULL ? k->rsv->status : NULL;
     size_t most = s != NULL && k->closing == 0 ? s->plan.n : 0, n = 0;
     struct gpu_place *v = ARENA_ARRAY(a, struct gpu_place, most + 1);
@@ -89,14 +89,14 @@ static struct str places_text(struct arena *a, const struct booking *k) {
     return text;
 }
 
-static bool asks_for(const struct booking_picture *p, const struct booking *k, size_t cell) {
+static bool asks_for(const struct booking_picture *p, const struct berth_booking *k, size_t cell) {
     size_t at = booking_ledger_at(&p->ledger, k->row, cell);
     const struct booking_ledger *l = &p->ledger;
     return l->asked[at] > 0 || l->put[at] > 0 || l->seen[at] > 0;
 }
 
 /* A new queue has none: a create is not conditional, and may come late; it is raised when it is seen. */
-static struct resource_quota quota_of(struct booking_picture *p, const struct booking *k,
+static struct resource_quota quota_of(struct booking_picture *p, const struct berth_booking *k,
                                       size_t cell) {
     const struct opt_quantity none = {.set = true};
     const struct booking_cell *x = &p->cells[cell];
@@ -119,7 +119,7 @@ struct booked_group {
     size_t n_resources, n_flavors;
 };
 
-static bool has_resource(const struct booking *k, struct str resource) {
+static bool has_resource(const struct berth_booking *k, struct str resource) {
     if (!str_starts(resource, STR(BOOKING_GPU_PREFIX))) {
         return true;
     }
@@ -132,8 +132,8 @@ static bool has_resource(const struct booking *k, struct str resource) {
 }
 
 /* A flavor in which something is asked for; without any (before the start) those of the plan or all. */
-static bool has_flavor(const struct booking_picture *p, const struct booking *k, struct str flavor,
-                       const struct booking_group *g) {
+static bool has_flavor(const struct booking_picture *p, const struct berth_booking *k,
+                       struct str flavor, const struct booking_group *g) {
     const struct reservation_status *s = k->rsv != NULL ? k->rsv->status : NULL;
     bool planned = false, device = false;
     for (size_t i = 0; i < g->n_resources; i++) {
@@ -158,7 +158,7 @@ static int64_t put_of_pool(const struct booking_picture *p, size_t cell) {
 
 /* What each flavor of a group has: of the pool, or of a booking. Failures are the arena's. */
 static struct resource_group group_of(struct arena *a, struct booking_picture *p,
-                                      const struct booking *k, const struct booked_group *g) {
+                                      const struct berth_booking *k, const struct booked_group *g) {
     struct resource_group to = {.covered_resources = {g->resources, g->n_resources}};
     to.flavors.v = ARENA_ARRAY(a, struct flavor_quotas, g->n_flavors + 1);
     for (size_t f = 0; to.flavors.v != NULL && f < g->n_flavors; f++) {
@@ -180,7 +180,7 @@ static struct resource_group group_of(struct arena *a, struct booking_picture *p
 }
 
 static struct resource_group_list groups_of(struct arena *a, struct booking_picture *p,
-                                            const struct booking *k) {
+                                            const struct berth_booking *k) {
     struct resource_group_list l = {ARENA_ARRAY(a, struct resource_group, p->n_groups + 1), 0};
     for (size_t i = 0; i < p->n_groups; i++) {
         const struct booking_group *g = &p->groups[i];
@@ -213,7 +213,7 @@ static const char *stop_of(enum booking_stage s) {
 }
 
 static bool put_queue(struct booking_objects_controller *c, struct booking_picture *p,
-                      const struct booking *k) {
+                      const struct berth_booking *k) {
     struct arena *a = &c->scratch;
     char at[TIME_TEXT_MAX], lead[DURATION_TEXT_MAX];
     struct str_pair in = {STR("kubernetes.io/metadata.name"), k->ns};
@@ -244,7 +244,7 @@ static bool put_queue(struct booking_objects_controller *c, struct booking_pictu
 }
 
 static bool put_local_queue(struct booking_objects_controller *c, struct booking_picture *p,
-                            const struct booking *k, const struct object *o) {
+                            const struct berth_booking *k, const struct object *o) {
     bool open = k->stage == STAGE_HELD || k->stage == STAGE_OPEN;
     arena_reset(&c->scratch);
     struct intent_head *h = head_new(&c->scratch, k, k->ns, k->local_name);
@@ -301,7 +301,7 @@ static struct hardware_identifier plain_identifier(struct booking_objects_contro
 }
 
 static bool put_profile(struct booking_objects_controller *c, struct booking_picture *p,
-                        const struct booking *k, size_t i, struct str name,
+                        const struct berth_booking *k, size_t i, struct str name,
                         const struct object *o) {
     char from[TIME_TEXT_MAX], to[TIME_TEXT_MAX];
     struct arena *a = &c->scratch;
@@ -341,7 +341,7 @@ static bool put_profile(struct booking_objects_controller *c, struct booking_pic
 /* ---- of one booking ---- */
 
 static void put_local(struct booking_objects_controller *c, struct booking_picture *p,
-                      struct booking *k) {
+                      struct berth_booking *k) {
     const struct object *o = find(c, BK_LOCAL_QUEUE, k->ns, k->local_name);
     if (o == NULL && (k->foreign_open || (k->closing != 0 && k->holding == 0))) {
         return; /* going, and gone already; but what runs is drained by way of it */
@@ -350,7 +350,7 @@ static void put_local(struct booking_objects_controller *c, struct booking_pictu
 }
 
 static void put_profiles(struct booking_objects_controller *c, struct booking_picture *p,
-                         struct booking *k) {
+                         struct berth_booking *k) {
     for (size_t i = 0; i < k->n_resources; i++) {
         struct str name = booking_profile_name(&c->base.arena, k->local_name, k->resources[i]);
         const struct object *o = find(c, BK_PROFILE, k->ns, name);
@@ -362,7 +362,7 @@ static void put_profiles(struct booking_objects_controller *c, struct booking_pi
 }
 
 void booking_put_objects(struct booking_objects_controller *c, struct booking_picture *p,
-                         struct booking *k) {
+                         struct berth_booking *k) {
     if (k->queue_obj == NULL && (k->foreign_open || k->closing != 0)) {
         return;
     }
@@ -376,7 +376,7 @@ void booking_put_objects(struct booking_objects_controller *c, struct booking_pi
 struct booking_removal {
     struct booking_objects_controller *c;
     struct booking_picture *p;
-    const struct booking *k;
+    const struct berth_booking *k;
     size_t left;
 };
 
@@ -398,7 +398,7 @@ static bool remove_profile(void *ctx, const struct object *o) {
 
 /* LocalQueue and profiles; and when they are gone, the ClusterQueue. */
 void booking_remove(struct booking_objects_controller *c, struct booking_picture *p,
-                    struct booking *k) {
+                    struct berth_booking *k) {
     struct booking_removal x = {c, p, k, 0};
     const struct object *local = find(c, BK_LOCAL_QUEUE, k->ns, k->local_name);
     struct delete_options how = {.grace_seconds = -1};
@@ -444,7 +444,7 @@ void booking_put_cohort(struct booking_objects_controller *c, struct booking_pic
 /* ---- status.objects ---- */
 
 static struct str status_text(struct arena *a, const struct booking_picture *p,
-                              const struct booking *k) {
+                              const struct berth_booking *k) {
     if (k->follows) {
         return STR("goes on with the objects of the booking before it");
     }
@@ -469,7 +469,7 @@ static struct str status_text(struct arena *a, const struct booking_picture *p,
 }
 
 bool booking_put_status(struct booking_objects_controller *c, struct booking_picture *p,
-                        struct booking *k) {
+                        struct berth_booking *k) {
     struct arena *a = &c->scratch;
     const struct reservation_objects *was =
         k->rsv != NULL && k->rsv->status != NULL ? k->rsv->status->objects : NULL;

@@ -24,14 +24,15 @@ void booking_chains_add(struct booking_chains *x, uint64_t hash, size_t at) {
     x->head[hash & x->mask] = (uint32_t)at + 1;
 }
 
-struct booking *booking_chain(const struct booking_chains *x, const struct booking_picture *p,
-                              uint64_t hash) {
+struct berth_booking *booking_chain(const struct booking_chains *x, const struct booking_picture *p,
+                                    uint64_t hash) {
     uint32_t i = x->head[hash & x->mask];
     return i != 0 ? &p->v[i - 1] : NULL;
 }
 
-struct booking *booking_chain_next(const struct booking_chains *x, const struct booking_picture *p,
-                                   const struct booking *b) {
+struct berth_booking *booking_chain_next(const struct booking_chains *x,
+                                         const struct booking_picture *p,
+                                         const struct berth_booking *b) {
     uint32_t i = x->next[b - p->v];
     return i != 0 ? &p->v[i - 1] : NULL;
 }
@@ -43,11 +44,11 @@ static bool begun(struct str phase) {
            str_is(phase, "Ending");
 }
 
-static struct str phase_of(const struct booking *b) {
+static struct str phase_of(const struct berth_booking *b) {
     return b->rsv != NULL && b->rsv->status != NULL ? b->rsv->status->phase : (struct str){0};
 }
 
-static bool same_people(const struct booking *a, const struct booking *b) {
+static bool same_people(const struct berth_booking *a, const struct berth_booking *b) {
     const struct reservation_beneficiary *x = a->rsv->spec->beneficiary;
     const struct reservation_beneficiary *y = b->rsv->spec->beneficiary;
     struct str user[2] = {{0}, {0}};
@@ -64,7 +65,7 @@ static bool same_people(const struct booking *a, const struct booking *b) {
     return same && str_eq(user[0], user[1]);
 }
 
-static bool same_shape(const struct booking *a, const struct booking *b) {
+static bool same_shape(const struct berth_booking *a, const struct berth_booking *b) {
     const struct reservation_place_list *x = &a->rsv->status->plan, *y = &b->rsv->status->plan;
     bool same = a->n_resources == b->n_resources && x->n == y->n &&
                 a->rsv->spec->exclusive == b->rsv->spec->exclusive;
@@ -84,9 +85,9 @@ static uint64_t moment(struct str ns, int64_t at) {
 }
 
 /* One that ends just where b begins, and whose objects b can go on with. `ends`: by project and end. */
-static struct booking *before(const struct booking_chains *ends, struct booking_picture *p,
-                              const struct booking *b) {
-    struct booking *x = booking_chain(ends, p, moment(b->ns, b->start));
+static struct berth_booking *before(const struct booking_chains *ends, struct booking_picture *p,
+                                    const struct berth_booking *b) {
+    struct berth_booking *x = booking_chain(ends, p, moment(b->ns, b->start));
     for (; x != NULL; x = booking_chain_next(ends, p, x)) {
         if (x != b && x->queue_obj != NULL && x->rsv != NULL && x->rsv->status != NULL &&
             x->queue_obj->deleting_ns == 0 && str_eq(x->ns, b->ns) && x->end == b->start &&
@@ -97,14 +98,14 @@ static struct booking *before(const struct booking_chains *ends, struct booking_
     return NULL;
 }
 
-static bool is_late(const struct booking *b, const struct booking_picture *p) {
+static bool is_late(const struct berth_booking *b, const struct booking_picture *p) {
     return b->rsv == NULL || !begun(phase_of(b)) || str_is(phase_of(b), "Ending") ||
            b->obj->deleting_ns != 0 || (p->now >= b->end && str_is(phase_of(b), "Preparing"));
 }
 
 static void take_over(const struct booking_chains *ends, struct booking_picture *p,
-                      struct booking *b) {
-    struct booking *x = b->queue_obj == NULL && !is_late(b, p) ? before(ends, p, b) : NULL;
+                      struct berth_booking *b) {
+    struct berth_booking *x = b->queue_obj == NULL && !is_late(b, p) ? before(ends, p, b) : NULL;
     if (x == NULL) {
         return;
     }
@@ -146,7 +147,7 @@ int booking_take_over(struct booking_objects_controller *c, struct booking_pictu
 }
 
 /* What two that are alike in people and shape have in common; never 0. */
-static uint64_t likeness(const struct booking *b) {
+static uint64_t likeness(const struct berth_booking *b) {
     const struct reservation_beneficiary *who = b->rsv->spec->beneficiary;
     const struct reservation_place_list *plan = &b->rsv->status->plan;
     uint64_t h = hash_mix(b->n_resources, plan->n);
@@ -163,8 +164,8 @@ static uint64_t likeness(const struct booking *b) {
 
 /* Of a row of the index; one that is not decoded yet, or that x may go on in, is decoded. */
 static bool follows(struct booking_objects_controller *c, struct booking_confirmed_row *row,
-                    const struct booking *x, uint64_t like) {
-    struct booking b = {0};
+                    const struct berth_booking *x, uint64_t like) {
+    struct berth_booking b = {0};
     if (row->note != 0 && row->note != like) {
         return false;
     }
@@ -184,7 +185,7 @@ static int64_t ahead_of_end(const struct booking_picture *p) {
 }
 
 void booking_find_follower(struct booking_objects_controller *c, struct booking_picture *p,
-                           struct booking *x) {
+                           struct berth_booking *x) {
     struct booking_confirmed_row *row;
     if (x->queue_obj == NULL || x->followed || is_late(x, p) || x->rsv->status == NULL ||
         p->now < x->end - ahead_of_end(p)) {
@@ -198,7 +199,7 @@ void booking_find_follower(struct booking_objects_controller *c, struct booking_
     }
 }
 
-static enum booking_stage closing_stage(struct booking_picture *p, struct booking *b) {
+static enum booking_stage closing_stage(struct booking_picture *p, struct berth_booking *b) {
     bool forced = b->obj != NULL && str_is(phase_of(b), "Ended");
     bool demote = !str_is(b->end_policy, "drain") && !str_is(b->end_policy, "hard");
     if (b->looked && b->holding == 0) {
@@ -214,7 +215,7 @@ static enum booking_stage closing_stage(struct booking_picture *p, struct bookin
 }
 
 /* Of one whose time is now, or comes. */
-static enum booking_stage open_stage(struct booking_picture *p, struct booking *b) {
+static enum booking_stage open_stage(struct booking_picture *p, struct berth_booking *b) {
     struct str phase = phase_of(b);
     bool drain = str_is(b->end_policy, "drain"), hard = str_is(b->end_policy, "hard");
     if (p->now < b->start) {
@@ -238,7 +239,7 @@ static enum booking_stage open_stage(struct booking_picture *p, struct booking *
 }
 
 void booking_decide(struct booking_objects_controller *c, struct booking_picture *p,
-                    struct booking *b) {
+                    struct berth_booking *b) {
     struct mirror *m = c->base.env.mirror;
     const struct object *project = mirror_get(m, c->base.kinds[BK_NAMESPACE], STR(""), b->ns);
     b->foreign_open = project == NULL || project->deleting_ns != 0;

@@ -126,7 +126,7 @@ static void start(void *self) {
 /* ---- seeing ---- */
 
 /* Are such pods queued? Where only what serves is, those that it asked for. */
-static bool wanted(const struct unit *u) {
+static bool wanted(const struct pod_unit *u) {
     const struct queue_settings *s = u->c->settings;
     const struct integration *pod = integration_by_name(STR("pod"));
     const struct integration *by = integration_by_name(u->first->parent);
@@ -135,7 +135,7 @@ static bool wanted(const struct unit *u) {
 }
 
 static bool find_workload(void *ctx, const struct object *o) {
-    struct unit *u = ctx;
+    struct pod_unit *u = ctx;
     if (o->kind == u->c->workloads && pod_owner(o) &&
         object_named_by(u->first->obj, o->ns, pod_owner(o))) {
         *(u->h.wl_obj ? &u->extra : &u->h.wl_obj) = o;
@@ -143,7 +143,7 @@ static bool find_workload(void *ctx, const struct object *o) {
     return true;
 }
 
-static int see(struct unit *u, struct err *err) {
+static int see(struct pod_unit *u, struct err *err) {
     yyjson_doc *d;
     int r = 0;
     pod_list_by_age(&u->pods);
@@ -173,7 +173,7 @@ static int see(struct unit *u, struct err *err) {
     return r;
 }
 
-static enum work look(struct unit *u) {
+static enum work look(struct pod_unit *u) {
     struct err err = {0};
     enum work w = WORK_RETRY;
     if (see(u, &err) == 0) {
@@ -186,7 +186,7 @@ static enum work look(struct unit *u) {
     return w;
 }
 
-static enum work look_alone(struct pod_group_controller *c, struct unit *u) {
+static enum work look_alone(struct pod_group_controller *c, struct pod_unit *u) {
     const struct object *o = mirror_get(c->base.env.mirror, c->pods, u->ns, u->name);
     const struct gated_pod *p = o ? pod_index_get(&c->index, o->uid) : NULL;
     if (p == NULL || !str_empty(p->group)) {
@@ -196,7 +196,7 @@ static enum work look_alone(struct pod_group_controller *c, struct unit *u) {
     return look(u);
 }
 
-static enum work look_at_group(struct pod_group_controller *c, struct unit *u) {
+static enum work look_at_group(struct pod_group_controller *c, struct pod_unit *u) {
     struct arena *a = &c->base.arena;
     u->group = true;
     return pod_index_group(&c->index, u->ns, u->name, a, &u->pods.v, &u->pods.n) == 0 ? look(u)
@@ -204,7 +204,7 @@ static enum work look_at_group(struct pod_group_controller *c, struct unit *u) {
 }
 
 /* A Workload whose pod is gone. */
-static enum work look_at_loose(struct pod_group_controller *c, struct unit *u) {
+static enum work look_at_loose(struct pod_group_controller *c, struct pod_unit *u) {
     struct err err = {0};
     u->h.wl_obj = mirror_get(c->base.env.mirror, c->workloads, u->ns, u->name);
     const struct owner_ref *o = u->h.wl_obj ? pod_owner(u->h.wl_obj) : NULL;
@@ -217,7 +217,7 @@ static enum work look_at_loose(struct pod_group_controller *c, struct unit *u) {
 
 static enum work step(void *self, struct work_key key) {
     struct pod_group_controller *c = self;
-    struct unit u = {
+    struct pod_unit u = {
         .c = c, .ns = key.ns, .name = key.name, .h = {.c = &c->base, .settings = c->settings}};
     switch (key.what) {
     case POD_ALONE:

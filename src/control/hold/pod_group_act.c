@@ -18,7 +18,7 @@ static bool add_patch(struct round *r, const struct object *o, const char *sub, 
 }
 
 /* Its finalizer goes first, then it does. */
-enum work pod_unit_remove_workload(struct unit *u, const struct object *wl) {
+enum work pod_unit_remove_workload(struct pod_unit *u, const struct object *wl) {
     enum work w = hold_drop_finalizer(&u->h, wl);
     if (w != WORK_OK || wl->deleting_ns) {
         return w;
@@ -43,7 +43,7 @@ static int marked(void *ctx, struct round *r, uint64_t tag, const struct write_r
     return res->code == ERR_NOT_FOUND ? 0 : res->code;
 }
 
-enum work pod_unit_stop(struct unit *u, bool all, const char *reason, struct str message) {
+enum work pod_unit_stop(struct pod_unit *u, bool all, const char *reason, struct str message) {
     struct round *r = NULL;
     size_t sent = 0;
     for (size_t i = 0; i < u->pods.n && sent < POD_BURST; i++) {
@@ -74,7 +74,7 @@ enum work pod_unit_stop(struct unit *u, bool all, const char *reason, struct str
     return r ? round_end(r) : WORK_OK;
 }
 
-enum work pod_unit_let_go(struct unit *u, const struct pod_list *l, bool remove) {
+enum work pod_unit_let_go(struct pod_unit *u, const struct pod_list *l, bool remove) {
     struct round *r = NULL;
     size_t sent = 0;
     for (size_t i = 0; i < l->n && sent < POD_BURST; i++) {
@@ -103,7 +103,7 @@ enum work pod_unit_let_go(struct unit *u, const struct pod_list *l, bool remove)
 
 /* ---- opening the gate ---- */
 
-static const struct podset_info *info_of(const struct unit *u, const struct podset_info *v,
+static const struct podset_info *info_of(const struct pod_unit *u, const struct podset_info *v,
                                          size_t n, const struct gated_pod *p, size_t *ret_set) {
     for (size_t i = 0; i < n; i++) {
         if (!u->group || str_eq(v[i].name, p->role)) {
@@ -116,7 +116,7 @@ static const struct podset_info *info_of(const struct unit *u, const struct pods
     return NULL;
 }
 
-static int infos(struct unit *u, struct podset_info **ret, struct err *err) {
+static int infos(struct pod_unit *u, struct podset_info **ret, struct err *err) {
     struct podset_ask q = {.wl_obj = u->h.wl_obj,
                            .wl = &u->h.wl,
                            .mirror = u->c->base.env.mirror,
@@ -126,7 +126,7 @@ static int infos(struct unit *u, struct podset_info **ret, struct err *err) {
 }
 
 /* 1: sent; 0: nothing to do; or an error code, of which ERR_CONFLICT is for ever. */
-static int open_one(struct unit *u, struct round *r, const struct gated_pod *p,
+static int open_one(struct pod_unit *u, struct round *r, const struct gated_pod *p,
                     const struct podset_info *v, size_t n, struct err *err) {
     size_t set = SIZE_MAX;
     const struct podset_info *in = info_of(u, v, n, p, &set);
@@ -165,7 +165,7 @@ static bool waits(const struct gated_pod *p) {
     return p->gated && !p->obj->deleting_ns && !gated_pod_over(p);
 }
 
-enum work pod_unit_start(struct unit *u) {
+enum work pod_unit_start(struct pod_unit *u) {
     struct podset_info *v;
     struct err err = {0};
     struct round *r = NULL;
@@ -202,13 +202,13 @@ enum work pod_unit_start(struct unit *u) {
 
 /* ---- composing ---- */
 
-static void refuse(struct unit *u, struct str why) {
+static void refuse(struct pod_unit *u, struct str why) {
     recorder_event(u->c->base.recorder, u->first->obj, EVENT_WARNING, "ErrWorkloadCompose", "%.*s",
                    STR_ARG(why));
 }
 
 /* Labels of the pods that the Workload gets too. False: they differ. */
-static bool copied_labels(struct unit *u, struct str_pair **ret, size_t *ret_n) {
+static bool copied_labels(struct pod_unit *u, struct str_pair **ret, size_t *ret_n) {
     const struct queue_settings *s = u->c->settings;
     struct str_pair *v =
         ARENA_ARRAY(&u->c->base.arena, struct str_pair, s->n_label_keys_to_copy + 1);
@@ -231,7 +231,7 @@ static bool copied_labels(struct unit *u, struct str_pair **ret, size_t *ret_n) 
     return true;
 }
 
-static int make_sets(struct unit *u, struct group_workload *w) {
+static int make_sets(struct pod_unit *u, struct group_workload *w) {
     struct pod_role *roles, alone = {.name = STR("main"), .count = 1};
     size_t n = 1;
     alone.sample = u->first;
@@ -255,7 +255,7 @@ static int make_sets(struct unit *u, struct group_workload *w) {
     return sets ? 0 : ERR_NOMEM;
 }
 
-static int make_owners(struct unit *u, struct group_workload *w) {
+static int make_owners(struct pod_unit *u, struct group_workload *w) {
     struct owner_reference *v =
         ARENA_ARRAY(&u->c->base.arena, struct owner_reference, u->pods.n + 1);
     for (size_t i = 0; v && i < u->pods.n; i++) {
@@ -275,7 +275,7 @@ static struct str class_of(const struct group_workload *w) {
     return class;
 }
 
-enum work pod_unit_compose(struct unit *u) {
+enum work pod_unit_compose(struct pod_unit *u) {
     struct workload_priority prio;
     struct str_pair *labels = NULL;
     struct group_workload w = {.ns = u->ns, .about = u->first_tree, .group = u->group};

@@ -35,7 +35,7 @@ struct pod_group_controller {
 };
 
 /* What one look sees. */
-struct unit {
+struct pod_unit {
     struct pod_group_controller *c;
     struct str ns, name; /* of the key */
     bool group;
@@ -50,15 +50,15 @@ struct unit {
 };
 
 /* pod_group_steps.c: the first step of the table that applies. */
-enum work pod_unit_step(struct unit *u);
+enum work pod_unit_step(struct pod_unit *u);
 
 /* pod_group_act.c: what steps consist of. */
 /* WORK_OK: there was nothing to do; else what was begun. */
-enum work pod_unit_stop(struct unit *u, bool all, const char *reason, struct str message);
-enum work pod_unit_start(struct unit *u);
-enum work pod_unit_let_go(struct unit *u, const struct pod_list *l, bool remove);
-enum work pod_unit_remove_workload(struct unit *u, const struct object *wl);
+enum work pod_unit_stop(struct pod_unit *u, bool all, const char *reason, struct str message);
+enum work pod_unit_start(struct pod_unit *u);
+enum work pod_unit_let_go(struct pod_unit *u, const struct pod_list *l, bool remove);
+enum work pod_unit_remove_workload(struct pod_unit *u, const struct object *wl);
 /* Makes the Workload, or makes the one there as it would be made. */
-enum work pod_unit_compose(struct unit *u);
+enum work pod_unit_compose(struct pod_unit *u);
 
 #endif

@@ -4,12 +4,12 @@
 
 #define NOT_ADMITTED "Not admitted by cluster queue"
 
-static bool quick(const struct unit *u) {
+static bool quick(const struct pod_unit *u) {
     return false; /* FastQuotaReleaseInPodIntegration is off and not configurable */
 }
 
 /* Does anything run? When it stops to count by time, the pods are looked at then. */
-static bool active(struct unit *u) {
+static bool active(struct pod_unit *u) {
     int64_t until = 0;
     bool any = false;
     for (size_t i = 0; i < u->pods.n; i++) {
@@ -25,14 +25,14 @@ static bool active(struct unit *u) {
     return any;
 }
 
-static bool serving(const struct unit *u) {
+static bool serving(const struct pod_unit *u) {
     return u->group && u->first->serving;
 }
 
 /* ---- the end ---- */
 
 /* Has it done its work? */
-static bool done(struct unit *u, const char **reason, struct str *message) {
+static bool done(struct pod_unit *u, const char **reason, struct str *message) {
     size_t succeeded = 0;
     bool goes_on = false, lasting = false;
     if (serving(u)) {
@@ -54,13 +54,13 @@ static bool done(struct unit *u, const char **reason, struct str *message) {
 }
 
 /* Nothing holds the pods, then nothing holds the Workload. */
-static enum work close(struct unit *u) {
+static enum work close(struct pod_unit *u) {
     enum work w = pod_unit_let_go(u, &u->pods, false);
     return w == WORK_OK && u->h.wl_obj ? hold_drop_finalizer(&u->h, u->h.wl_obj) : w;
 }
 
 /* Somebody else than a pod owns it, and is there. */
-static bool has_keeper(const struct unit *u) {
+static bool has_keeper(const struct pod_unit *u) {
     for (size_t i = 0; i < u->h.wl_obj->n_owners; i++) {
         if (!str_is(u->h.wl_obj->owners[i].kind, "Pod") &&
             mirror_owner(u->c->base.env.mirror, u->ns, &u->h.wl_obj->owners[i])) {
@@ -71,7 +71,7 @@ static bool has_keeper(const struct unit *u) {
 }
 
 /* No pod is left. */
-static enum work alone(struct unit *u) {
+static enum work alone(struct pod_unit *u) {
     if (u->h.wl_obj == NULL || u->foreign) {
         return WORK_OK;
     }
@@ -87,7 +87,7 @@ static enum work alone(struct unit *u) {
 }
 
 /* A pod of its own is being deleted. It counts until it has stopped. */
-static enum work leave(struct unit *u) {
+static enum work leave(struct pod_unit *u) {
     const char *reason = "OwnerNotFound";
     struct str message;
     if (active(u)) {
@@ -106,7 +106,7 @@ static enum work leave(struct unit *u) {
 
 /* ---- no Workload ---- */
 
-static enum work without(struct unit *u) {
+static enum work without(struct pod_unit *u) {
     const char *reason;
     struct str message;
     struct group_match m;
@@ -150,13 +150,13 @@ static enum work without(struct unit *u) {
 
 /* ---- is it the Workload of these pods? ---- */
 
-static bool same_limit(const struct unit *u) {
+static bool same_limit(const struct pod_unit *u) {
     const struct opt_i32 *limit = &u->h.wl.spec->maximum_execution_time_seconds;
     return (limit->set ? limit->v : 0) ==
            workload_time_limit(object_label(u->first->obj, STR(KUEUE_MAX_TIME_LABEL)));
 }
 
-static enum work mismatch(struct unit *u) {
+static enum work mismatch(struct pod_unit *u) {
     bool over = true;
     for (size_t i = 0; i < u->pods.n; i++) {
         over = over && gated_pod_suspended(u->pods.v[i]);
@@ -183,7 +183,7 @@ static enum work mismatch(struct unit *u) {
                              STR("The prebuilt workload is out of sync with its user job"));
 }
 
-static enum work own(struct unit *u, const struct pod_list *l) {
+static enum work own(struct pod_unit *u, const struct pod_list *l) {
     struct buf b;
     size_t added = 0;
     buf_init(&b, 2 * POD_BODY_MAX);
@@ -197,7 +197,7 @@ static enum work own(struct unit *u, const struct pod_list *l) {
 }
 
 /* Condition WaitingForReplacementPods. */
-static enum work say_absent(struct unit *u, int32_t absent) {
+static enum work say_absent(struct pod_unit *u, int32_t absent) {
     const struct condition *c = hold_condition(&u->h, "WaitingForReplacementPods");
     const struct condition *e = u->h.evicted ? hold_condition(&u->h, "Evicted") : NULL;
     bool was = c && str_is(c->status, "True");
@@ -217,7 +217,7 @@ static enum work say_absent(struct unit *u, int32_t absent) {
     return hold_change(&u->h, &ch);
 }
 
-static enum work match(struct unit *u) {
+static enum work match(struct pod_unit *u) {
     struct group_match m = {.kept = u->pods};
     struct str more;
     if (u->h.wl.spec == NULL || !same_limit(u)) {
@@ -252,7 +252,7 @@ static enum work match(struct unit *u) {
 
 /* ---- what the Workload takes over ---- */
 
-static enum work follow(struct unit *u) {
+static enum work follow(struct pod_unit *u) {
     struct str queue = object_label(u->first->obj, STR(KUEUE_QUEUE_LABEL)), missing;
     struct str label = object_label(u->first->obj, STR(KUEUE_PRIORITY_LABEL));
     bool gates = false, other = hold_wants_class(&u->h);
@@ -288,7 +288,7 @@ static enum work follow(struct unit *u) {
     return controller_patch(&u->c->base, u->h.wl_obj, "", code, &b);
 }
 
-static int32_t reclaimed(const struct unit *u, const struct pod_set *ps) {
+static int32_t reclaimed(const struct pod_unit *u, const struct pod_set *ps) {
     int32_t n = 0;
     for (size_t i = 0; i < u->pods.n; i++) {
         n += u->pods.v[i]->succeeded && str_eq(u->pods.v[i]->role, ps->name);
@@ -297,7 +297,7 @@ static int32_t reclaimed(const struct unit *u, const struct pod_set *ps) {
 }
 
 /* Pods that have succeeded give back what they had; it may only grow while quota is held. */
-static enum work reclaim(struct unit *u) {
+static enum work reclaim(struct pod_unit *u) {
     size_t n = 0;
     if (!u->group || serving(u) || !u->c->settings->gates.reclaimable_pods) {
         return WORK_OK;
@@ -316,7 +316,7 @@ static enum work reclaim(struct unit *u) {
 }
 
 /* Condition PodsReady. One that has succeeded was ready. */
-static enum work say_ready(struct unit *u) {
+static enum work say_ready(struct pod_unit *u) {
     size_t n = 0, want = u->group && u->first->total > 0 ? (size_t)u->first->total : 1;
     for (size_t i = 0; i < u->pods.n; i++) {
         n += u->pods.v[i]->ready || u->pods.v[i]->succeeded;
@@ -326,7 +326,7 @@ static enum work say_ready(struct unit *u) {
 
 /* ---- evicted ---- */
 
-static enum work release(struct unit *u) {
+static enum work release(struct pod_unit *u) {
     const struct condition *e = hold_condition(&u->h, "Evicted");
     bool at_once = str_is(e->reason, "Preempted") || str_is(e->reason, "NodeFailures");
     struct str reason = arena_str(&u->c->base.arena, e->reason);
@@ -340,14 +340,14 @@ static enum work release(struct unit *u) {
 }
 
 /* Pods of what was deactivated here go when their time is over. */
-static enum work expire(struct unit *u) {
+static enum work expire(struct pod_unit *u) {
     return hold_is_expired(&u->h)
                ? pod_unit_stop(u, true, "WorkloadDeleted",
                                STR("Deleted job: deactivation retention period expired"))
                : WORK_OK;
 }
 
-static enum work evicted(struct unit *u) {
+static enum work evicted(struct pod_unit *u) {
     const struct condition *e = hold_condition(&u->h, "Evicted");
     struct str why = arena_f(&u->c->base.arena, "WorkloadEvictedDueTo%.*s", STR_ARG(e->reason));
     enum work w = why.p ? pod_unit_stop(u, false, why.p, e->message) : WORK_RETRY;
@@ -360,7 +360,7 @@ static enum work evicted(struct unit *u) {
 
 /* ---- all ---- */
 
-static enum work tell_checks(struct unit *u) {
+static enum work tell_checks(struct pod_unit *u) {
     struct str text = workload_pending_checks(&u->h.wl, &u->c->base.arena);
     for (size_t i = 0; !str_empty(text) && i < u->pods.n; i++) {
         recorder_event(u->c->base.recorder, u->pods.v[i]->obj, EVENT_NORMAL,
@@ -369,7 +369,7 @@ static enum work tell_checks(struct unit *u) {
     return WORK_OK;
 }
 
-static enum work not_admitted(struct unit *u) {
+static enum work not_admitted(struct pod_unit *u) {
     bool held = false;
     for (size_t i = 0; i < u->pods.n; i++) {
         held |= gated_pod_suspended(u->pods.v[i]);
@@ -380,12 +380,12 @@ static enum work not_admitted(struct unit *u) {
     return w == WORK_OK && u->h.reserved ? tell_checks(u) : w;
 }
 
-static enum work going(struct unit *u) {
+static enum work going(struct pod_unit *u) {
     enum work w = pod_unit_stop(u, true, "WorkloadDeleted", STR("Workload is deleted"));
     return w == WORK_OK && !active(u) ? close(u) : w;
 }
 
-static enum work with(struct unit *u) {
+static enum work with(struct pod_unit *u) {
     const char *reason;
     struct str message;
     if (u->h.wl_finished) {
@@ -401,7 +401,7 @@ static enum work with(struct unit *u) {
     if (done(u, &reason, &message)) {
         return hold_finish(&u->h, reason, message);
     }
-    static enum work (*const steps[])(struct unit *) = {follow, reclaim, say_ready};
+    static enum work (*const steps[])(struct pod_unit *) = {follow, reclaim, say_ready};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         w = steps[i](u);
         if (w != WORK_OK) {
@@ -415,7 +415,7 @@ static enum work with(struct unit *u) {
 }
 
 /* A Workload of the group's name that is not the group's is left alone. */
-static enum work refused(struct unit *u) {
+static enum work refused(struct pod_unit *u) {
     struct pod_list loose = {
         ARENA_ARRAY(&u->c->base.arena, const struct gated_pod *, u->pods.n + 1), 0};
     recorder_event(u->c->base.recorder, u->first->obj, EVENT_WARNING, "WorkloadNameConflict",
@@ -430,7 +430,7 @@ static enum work refused(struct unit *u) {
     return loose.v ? pod_unit_let_go(u, &loose, false) : WORK_RETRY;
 }
 
-enum work pod_unit_step(struct unit *u) {
+enum work pod_unit_step(struct pod_unit *u) {
     if (u->first == NULL) {
         return alone(u);
     }

@@ -14,7 +14,7 @@
 enum { OBJECTS = 3, CLUSTER_PORT = 443 };
 
 /* What is told. */
-struct told {
+struct api_told {
     struct str ip;
     bool v6;
     uint16_t port;
@@ -25,7 +25,7 @@ struct told {
 /* ---- what is told ---- */
 
 /* Where pods of this machine, whose network is its own, reach what listens on host. */
-static bool told_of(const struct api_address *api, struct told *ret) {
+static bool told_of(const struct api_address *api, struct api_told *ret) {
     char host[64];
     unsigned char any[16];
     if (api == NULL || api->port == 0) {
@@ -36,20 +36,20 @@ static bool told_of(const struct api_address *api, struct told *ret) {
     bool v6 = fits && !v4 && inet_pton(AF_INET6, host, any) == 1;
     bool one = (v4 && !str_is(api->host, "0.0.0.0")) || (v6 && !str_is(api->host, "::"));
     bool headless = str_empty(api->cluster_ip);
-    *ret = (struct told){.ip = one  ? api->host
-                               : v6 ? STR("::1")
-                                    : STR("127.0.0.1"),
-                         .v6 = v6,
-                         .port = api->port,
-                         .cluster_ip = headless ? STR("None") : api->cluster_ip,
-                         .cluster_port = headless ? api->port : CLUSTER_PORT};
+    *ret = (struct api_told){.ip = one  ? api->host
+                                   : v6 ? STR("::1")
+                                        : STR("127.0.0.1"),
+                             .v6 = v6,
+                             .port = api->port,
+                             .cluster_ip = headless ? STR("None") : api->cluster_ip,
+                             .cluster_port = headless ? api->port : CLUSTER_PORT};
     return true;
 }
 
 /* ---- the objects ---- */
 
 static void put_service(struct apply *x, const struct kind *k, const struct object *o,
-                        struct meta *meta, const struct told *t) {
+                        struct meta *meta, const struct api_told *t) {
     struct str_pair labels[] = {{STR("component"), STR("apiserver")},
                                 {STR("provider"), STR("kubernetes")}};
     struct service_port port = {.name = STR("https"),
@@ -65,7 +65,7 @@ static void put_service(struct apply *x, const struct kind *k, const struct obje
 }
 
 static void put_endpoints(struct apply *x, const struct kind *k, const struct object *o,
-                          struct meta *meta, const struct told *t) {
+                          struct meta *meta, const struct api_told *t) {
     struct str_pair label = {STR("endpointslice.kubernetes.io/skip-mirror"), STR("true")};
     struct endpoint_address address = {.ip = t->ip};
     struct endpoint_port port = {.name = STR("https"), .port = t->port, .protocol = STR("TCP")};
@@ -76,7 +76,7 @@ static void put_endpoints(struct apply *x, const struct kind *k, const struct ob
 }
 
 static void put_slice(struct apply *x, const struct kind *k, const struct object *o,
-                      struct meta *meta, const struct told *t) {
+                      struct meta *meta, const struct api_told *t) {
     struct str_pair label = {STR("kubernetes.io/service-name"), STR(NAME)};
     struct str ip = t->ip;
     struct slice_conditions ready = {.ready = {true, true}};
@@ -94,7 +94,7 @@ static void put_slice(struct apply *x, const struct kind *k, const struct object
 enum { SERVICE, ENDPOINTS, SLICE }; /* of the row's kinds, and keys */
 
 static void (*const put[OBJECTS])(struct apply *x, const struct kind *k, const struct object *o,
-                                  struct meta *meta, const struct told *t) = {
+                                  struct meta *meta, const struct api_told *t) = {
     [SERVICE] = put_service,
     [ENDPOINTS] = put_endpoints,
     [SLICE] = put_slice,
@@ -103,13 +103,13 @@ static void (*const put[OBJECTS])(struct apply *x, const struct kind *k, const s
 /* ---- keeping them ---- */
 
 /* The address of a Service cannot be changed: one that has another is made anew, once its end is heard of. */
-static bool must_go(struct controller *c, const struct object *o, const struct told *t) {
+static bool must_go(struct controller *c, const struct object *o, const struct api_told *t) {
     yyjson_doc *d;
     return o->kind == c->kinds[SERVICE] && object_tree(o, &c->arena, &d, NULL) == 0 &&
            !str_eq(json_str_at(yyjson_doc_get_root(d), "spec.clusterIP"), t->cluster_ip);
 }
 
-static enum work keep(struct controller *c, unsigned which, const struct told *t) {
+static enum work keep(struct controller *c, unsigned which, const struct api_told *t) {
     const struct kind *k = c->kinds[which];
     const struct object *o = mirror_get(c->env.mirror, k, STR("default"), STR(NAME));
     if (o != NULL && o->deleting_ns != 0) {
@@ -126,7 +126,7 @@ static enum work keep(struct controller *c, unsigned which, const struct told *t
 
 static enum work step(void *self, struct work_key key) {
     struct controller *c = self;
-    struct told t;
+    struct api_told t;
     const struct kind *namespaces = kind_by_name(STR(""), STR("Namespace"));
     bool there = mirror_get(c->env.mirror, namespaces, STR(""), STR("default")) != NULL;
     if (!there || !told_of(c->env.api, &t)) { /* at the start only */

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 
 /* What an answer brings back besides the round: one per write, since hooks need its tag. */
-struct pending {
+struct round_pending {
     struct round *round;
     uint64_t tag;
 };
@@ -140,7 +140,7 @@ static bool is_seen(const struct mirror *m, const struct object *o) {
 }
 
 static void answered(void *ctx, const struct write_result *res) {
-    struct pending *p = ctx;
+    struct round_pending *p = ctx;
     struct round *r = p->round;
     if (r->queue) {
         if (r->mirror && res->code == 0 && res->obj && !is_seen(r->mirror, res->obj)) {
@@ -154,11 +154,11 @@ static void answered(void *ctx, const struct write_result *res) {
     end_if_done(r);
 }
 
-static struct pending *begin(struct round *r, const struct kind *k, enum may verb) {
+static struct round_pending *begin(struct round *r, const struct kind *k, enum may verb) {
     if (r == NULL) {
         return NULL;
     }
-    struct pending *p = mem_alloc(sizeof *p);
+    struct round_pending *p = mem_alloc(sizeof *p);
     if (r->may && !r->may(r->may_ctx, k, verb)) {
         breach(r, k, "its row does not declare a write");
     }
@@ -166,13 +166,13 @@ static struct pending *begin(struct round *r, const struct kind *k, enum may ver
         r->failed = true;
         return NULL;
     }
-    *p = (struct pending){.round = r, .tag = r->tag};
+    *p = (struct round_pending){.round = r, .tag = r->tag};
     r->due++;
     return p;
 }
 
 void round_create(struct round *r, const struct kind *k, struct str ns, struct str json) {
-    struct pending *p = begin(r, k, MAY_CREATE);
+    struct round_pending *p = begin(r, k, MAY_CREATE);
     if (p) {
         writer_create(r->writer, r->who, k, ns, json, answered, p);
     }
@@ -181,7 +181,7 @@ void round_create(struct round *r, const struct kind *k, struct str ns, struct s
 void round_patch(struct round *r, const struct kind *k, struct str ns, struct str name,
                  const char *subresource, enum patch_type type, struct str body) {
     bool whole = subresource == NULL || !*subresource;
-    struct pending *p = begin(r, k, whole ? MAY_PATCH : MAY_STATUS);
+    struct round_pending *p = begin(r, k, whole ? MAY_PATCH : MAY_STATUS);
     if (p) {
         writer_patch(r->writer, r->who, k, ns, name, subresource, type, body, answered, p);
     }
@@ -189,7 +189,7 @@ void round_patch(struct round *r, const struct kind *k, struct str ns, struct st
 
 void round_remove(struct round *r, const struct kind *k, struct str ns, struct str name,
                   const struct delete_options *o) {
-    struct pending *p = begin(r, k, MAY_DELETE);
+    struct round_pending *p = begin(r, k, MAY_DELETE);
     if (p) {
         writer_remove(r->writer, r->who, k, ns, name, o, answered, p);
     }

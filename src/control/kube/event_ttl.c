@@ -6,7 +6,7 @@
 
 enum { TTL_S = 3600, SWEEP_S = 60, BURST = 2000, MORE_MS = 200 };
 
-struct sweep {
+struct event_sweep {
     struct controller *c;
     struct round *round;
     int64_t limit; /* last seen before this: too old */
@@ -26,7 +26,7 @@ static int64_t last_seen(struct arena *a, const struct object *o) {
 }
 
 static bool sweep_one(void *ctx, const struct object *o) {
-    struct sweep *s = ctx;
+    struct event_sweep *s = ctx;
     if (o->created_ns < s->limit && !o->deleting_ns && last_seen(&s->c->arena, o) < s->limit) {
         round_remove(s->round, o->kind, o->ns, o->name,
                      &(struct delete_options){.uid = o->uid, .rv = o->rv, .grace_seconds = -1});
@@ -37,7 +37,8 @@ static bool sweep_one(void *ctx, const struct object *o) {
 
 static enum work step(void *self, struct work_key key) {
     struct controller *c = self;
-    struct sweep s = {c, controller_begin(c), clock_wall(c->env.clock) - TTL_S * NS_PER_SEC, 0};
+    struct event_sweep s = {c, controller_begin(c), clock_wall(c->env.clock) - TTL_S * NS_PER_SEC,
+                            0};
     mirror_scan(c->env.mirror, c->kinds[0], STR(""), sweep_one, &s);
     workqueue_look(c->queue, key, s.n == BURST ? MORE_MS * NS_PER_MS : SWEEP_S * NS_PER_SEC);
     return round_end(s.round);

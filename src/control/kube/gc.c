@@ -98,7 +98,7 @@ static bool dependents_of(struct gc_controller *c, const struct object *owner,
 }
 
 /* From an owner down through those that it waits for and that wait themselves. */
-struct walk {
+struct gc_walk {
     struct gc_controller *c;
     const struct object *from, *at;
     struct map seen; /* uids */
@@ -108,7 +108,7 @@ struct walk {
 };
 
 static bool walk_on(void *ctx, const struct object *o) {
-    struct walk *w = ctx;
+    struct gc_walk *w = ctx;
     if (!blocks(o, w->at) || !waits_below(w->c, o) || map_get(&w->seen, o->uid)) {
         return true;
     }
@@ -124,7 +124,7 @@ static bool walk_on(void *ctx, const struct object *o) {
 /* Whether the owner waits for itself. */
 static bool in_circle(struct gc_controller *c, const struct object *owner) {
     enum { AT_ONCE = 4096 };
-    struct walk w = {.c = c, .from = owner, .at = owner, .max = AT_ONCE};
+    struct gc_walk w = {.c = c, .from = owner, .at = owner, .max = AT_ONCE};
     w.todo = ARENA_ARRAY(&c->base.arena, const struct object *, AT_ONCE);
     w.full = w.todo == NULL;
     for (bool more = !w.full; more && !w.back && !w.full;) {

@@ -119,7 +119,7 @@ static void start(void *self) {
 
 /* ---- one sync ---- */
 
-struct gather {
+struct pod_gather {
     struct job_controller *c;
     const struct object *job;
     struct job_pod *v;
@@ -128,7 +128,7 @@ struct gather {
 };
 
 static bool gather_pod(void *ctx, const struct object *o) {
-    struct gather *g = ctx;
+    struct pod_gather *g = ctx;
     const struct owner_ref *owner = object_controller(o);
     if (o->kind != g->c->base.kinds[PODS] || owner == NULL ||
         !object_named_by(g->job, o->ns, owner)) {
@@ -328,7 +328,7 @@ static enum work sync_object(struct job_controller *c, const struct object *obj)
     if (!ours(&job)) {
         return WORK_OK;
     }
-    struct gather g = {.c = c, .job = obj};
+    struct pod_gather g = {.c = c, .job = obj};
     mirror_owned(c->base.env.mirror, obj, gather_pod, &g);
     remember_many(c, obj->uid, g.n > MANY_PODS);
     unsigned failures = workqueue_failures(c->base.queue, obj->ns, obj->name);

@@ -32,7 +32,7 @@ bool job_is_elastic(const struct job_look *l) {
 
 /* ---- who is who ---- */
 
-struct list {
+struct slice_list {
     const struct job_look *look;
     const struct kind *workloads;
     struct job_slice *v; /* those that have not ended, oldest first */
@@ -51,7 +51,7 @@ static bool is_true(const struct job_slice *s, const char *type) {
     return s->wl.status && conditions_true(&s->wl.status->conditions, type);
 }
 
-static void note_ended(struct list *l, const struct job_slice *s) {
+static void note_ended(struct slice_list *l, const struct job_slice *s) {
     const struct object *o = s->obj;
     l->last = l->last.obj == NULL || older(l->last.obj, o) ? *s : l->last;
     l->n_ended++;
@@ -59,7 +59,7 @@ static void note_ended(struct list *l, const struct job_slice *s) {
     l->oldest = !o->deleting_ns && (l->oldest == NULL || older(o, l->oldest)) ? o : l->oldest;
 }
 
-static void insert(struct list *l, const struct job_slice *s) {
+static void insert(struct slice_list *l, const struct job_slice *s) {
     size_t at = l->n++;
     for (; at > 0 && older(s->obj, l->v[at - 1].obj); at--) {
         l->v[at] = l->v[at - 1];
@@ -68,7 +68,7 @@ static void insert(struct list *l, const struct job_slice *s) {
 }
 
 static bool look_at(void *ctx, const struct object *o) {
-    struct list *l = ctx;
+    struct slice_list *l = ctx;
     const struct owner_ref *owner = o->kind == l->workloads ? object_controller(o) : NULL;
     struct job_slice s = {.obj = o};
     yyjson_doc *d;
@@ -101,7 +101,7 @@ static bool replaces(const struct job_slice *s, const struct job_slice *prior) {
 }
 
 /* Another holds quota in its place: the queue is about to end it. */
-static bool is_replaced(const struct list *l, const struct job_slice *s) {
+static bool is_replaced(const struct slice_list *l, const struct job_slice *s) {
     for (size_t i = 0; i < l->n; i++) {
         if (&l->v[i] != s && l->v[i].reserved && s->reserved && replaces(&l->v[i], s)) {
             return true;
@@ -111,7 +111,7 @@ static bool is_replaced(const struct list *l, const struct job_slice *s) {
 }
 
 /* The newest that holds quota, else the newest. */
-static struct job_slice *holder_of(const struct list *l) {
+static struct job_slice *holder_of(const struct slice_list *l) {
     struct job_slice *best = NULL;
     for (size_t i = 0; i < l->n; i++) {
         struct job_slice *s = &l->v[i];
@@ -123,8 +123,8 @@ static struct job_slice *holder_of(const struct list *l) {
 }
 
 int job_slices_look(const struct job_look *l, struct job_slices *ret, struct err *err) {
-    struct list list = {.look = l,
-                        .workloads = kind_by_name(STR("kueue.x-k8s.io"), STR("Workload"))};
+    struct slice_list list = {.look = l,
+                              .workloads = kind_by_name(STR("kueue.x-k8s.io"), STR("Workload"))};
     *ret = (struct job_slices){0};
     list.v = arena_alloc(l->arena, JOB_SLICES_MAX * sizeof *list.v);
     if (list.v == NULL) {

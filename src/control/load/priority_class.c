@@ -38,7 +38,7 @@ struct priority_class_controller {
 enum { WORKLOADS, CLASSES }; /* of the row's kinds */
 enum { ARENA_BYTES = 64 << 20 };
 
-struct search {
+struct class_search {
     struct priority_class_controller *c;
     struct str name; /* of the class */
 };
@@ -202,7 +202,7 @@ static void workload_changed(void *ctx, const struct change *ch) {
 /* ---- a class changed ---- */
 
 static bool add(void *ctx, const struct object *o) {
-    struct search *s = ctx;
+    struct class_search *s = ctx;
     if (str_contains(o->json, STR("\"WorkloadPriorityClass\"")) &&
         (str_empty(s->name) || str_contains(o->json, s->name)) &&
         !str_contains(o->json, STR("\"type\":\"Finished\""))) {
@@ -213,7 +213,7 @@ static bool add(void *ctx, const struct object *o) {
 
 static void class_changed(void *ctx, const struct change *ch) {
     struct priority_class_controller *c = ctx;
-    struct search s = {c, ch->obj->name};
+    struct class_search s = {c, ch->obj->name};
     if (ch->type == CHANGE_DELETED) {
         return;
     }
@@ -239,7 +239,7 @@ static int init(void *self, struct err *err) {
 
 static void start(void *self) {
     struct priority_class_controller *c = self;
-    struct search s = {c, STR("")};
+    struct class_search s = {c, STR("")};
     mirror_scan(c->base.env.mirror, c->base.kinds[WORKLOADS], STR(""), add, &s);
 }
 

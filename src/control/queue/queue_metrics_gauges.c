@@ -214,7 +214,7 @@ static void local(struct queue_controller *c, void *v) {
 
 /* ---- Cohorts ---- */
 
-struct round {
+struct gauge_round {
     struct queue_controller *c;
     const struct tally *tally; /* of the ClusterQueue whose cohorts are walked */
     struct str cohort;
@@ -222,7 +222,7 @@ struct round {
 };
 
 static void cohort_sum(void *ctx, struct str cohort) {
-    struct round *r = ctx;
+    struct gauge_round *r = ctx;
     struct cohort_metrics *h = metric_cohort(r->c->metrics, cohort);
     if (h != NULL) {
         (void)tally_merge(&h->tally, r->tally);
@@ -230,7 +230,7 @@ static void cohort_sum(void *ctx, struct str cohort) {
 }
 
 static bool cohort_begin(void *ctx, const struct engine_cohort *e) {
-    struct round *r = ctx;
+    struct gauge_round *r = ctx;
     struct queue_metrics *m = r->c->metrics;
     struct cohort_metrics *h = metric_cohort(m, e->name);
     if (h == NULL) {
@@ -247,7 +247,7 @@ static bool cohort_begin(void *ctx, const struct engine_cohort *e) {
 }
 
 static void cohort_cell(void *ctx, uint32_t flavor, uint32_t resource, int64_t quota) {
-    struct round *r = ctx;
+    struct gauge_round *r = ctx;
     struct queue_metrics *m = r->c->metrics;
     struct str f = names_text(engine_flavors(r->c->engine), flavor);
     struct str name = names_text(engine_resources(r->c->engine), resource);
@@ -258,7 +258,7 @@ static void cohort_cell(void *ctx, uint32_t flavor, uint32_t resource, int64_t q
 
 static void cohorts_begin(struct queue_controller *c) {
     struct queue_metrics *m = c->metrics;
-    struct round r = {.c = c};
+    struct gauge_round r = {.c = c};
     size_t i = 0;
     for (const struct map_entry *e; (e = map_next(&m->cohorts, &i)) != NULL;) {
         struct cohort_metrics *h = e->value;
@@ -271,7 +271,7 @@ static void cohorts_begin(struct queue_controller *c) {
 static void cohort_add(struct queue_controller *c, void *v) {
     const struct cluster_state *s = v;
     if (s->exists && s->shape != NULL && s->shape->cohort.n > 0) {
-        struct round r = {.c = c, .tally = &s->tally};
+        struct gauge_round r = {.c = c, .tally = &s->tally};
         (void)engine_above(c->engine, s->name, cohort_sum, &r);
     }
 }
@@ -281,7 +281,7 @@ static void cohorts_end(struct queue_controller *c) {
     size_t i = 0;
     for (const struct map_entry *e; (e = map_next(&m->cohorts, &i)) != NULL;) {
         struct cohort_metrics *h = e->value;
-        struct round r = {.c = c, .cohort = e->key, .h = h};
+        struct gauge_round r = {.c = c, .cohort = e->key, .h = h};
         if (h->seen) {
             prom_set(METRIC(m, M_COHORT_ADMITTED_NOW, &h->own, e->key), whole(h->tally.admitted));
             (void)engine_cohort_quota(c->engine, e->key, cohort_cell, &r);

@@ -79,7 +79,7 @@ static const struct quantity *amount_of(const struct quantity_map *m, struct str
     return NULL;
 }
 
-struct place {
+struct resource_place {
     size_t set;
     const char *list; /* NULL: the pod itself */
     size_t at;
@@ -87,7 +87,7 @@ struct place {
 
 /* One fault for all resources of `more` that are above those of `less`. */
 static void compare(struct faults *f, const struct quantity_map *more,
-                    const struct quantity_map *less, struct place p, const char *what) {
+                    const struct quantity_map *less, struct resource_place p, const char *what) {
     size_t n = 0;
     for (size_t i = 0; i < more->n; i++) {
         const struct quantity *q = amount_of(less, more->v[i].key);
@@ -136,7 +136,7 @@ static int merged(struct arena *a, const struct resources *r, bool greater,
 }
 
 static void each_container(struct faults *f, const struct limit_range_item *item,
-                           const struct resources *r, struct place p) {
+                           const struct resources *r, struct resource_place p) {
     struct quantity_map low, high;
     if (r == NULL) {
         return;
@@ -154,11 +154,11 @@ static void each_pod(struct faults *f, const struct limit_range_item *item,
                      const struct pod_spec *pod, size_t set) {
     for (size_t i = 0; i < pod->init_containers.n; i++) {
         each_container(f, item, pod->init_containers.v[i].resources,
-                       (struct place){set, "initContainers", i});
+                       (struct resource_place){set, "initContainers", i});
     }
     for (size_t i = 0; i < pod->containers.n; i++) {
         each_container(f, item, pod->containers.v[i].resources,
-                       (struct place){set, "containers", i});
+                       (struct resource_place){set, "containers", i});
     }
 }
 
@@ -178,7 +178,7 @@ static void whole_pod(struct faults *f, const struct limit_range_item *item,
                                : quantity_of(m.v[i].v, QUANTITY_DECIMAL);
     }
     if (total.v != NULL) {
-        struct place p = {set, NULL, 0};
+        struct resource_place p = {set, NULL, 0};
         compare(f, &total, &item->max, p, ABOVE_MAX);
         compare(f, &item->min, &total, p, BELOW_MIN);
     }
@@ -216,7 +216,7 @@ bool queue_resources_refused(struct queue_controller *c, const struct workload *
         const struct pod_template *t = w->spec->pod_sets.v[i].template;
         if (t != NULL && t->spec != NULL) {
             each_pod(&f, NULL, t->spec, i);
-            each_container(&f, NULL, t->spec->resources, (struct place){i, NULL, 0});
+            each_container(&f, NULL, t->spec->resources, (struct resource_place){i, NULL, 0});
         }
     }
     if (f.n == 0) {

@@ -12,12 +12,12 @@ static const int64_t SEARCH_NS = 10 * NS_PER_SEC;
 static const int64_t LONG_NS = 30 * 60 * NS_PER_SEC;   /* without quota */
 static const int64_t EVICTED_NS = 5 * 60 * NS_PER_SEC; /* evicted, and not back */
 
-struct list {
+struct attention_list {
     struct fleet_attention_view *v;
     size_t n;
 };
 
-static void add(struct list *l, const char *severity, const char *kind, struct str ns,
+static void add(struct attention_list *l, const char *severity, const char *kind, struct str ns,
                 struct str name, struct str text) {
     if (l->v && l->n < FLEET_ATTENTION_MAX) {
         l->v[l->n++] =
@@ -27,7 +27,7 @@ static void add(struct list *l, const char *severity, const char *kind, struct s
 
 /* ---- nodes and cards ---- */
 
-static void add_node(struct list *l, const struct fleet_node *n, struct arena *a) {
+static void add_node(struct attention_list *l, const struct fleet_node *n, struct arena *a) {
     struct str none = {0};
     if (!n->ready) {
         add(l, "danger", "Node", none, n->name,
@@ -55,7 +55,7 @@ static void add_node(struct list *l, const struct fleet_node *n, struct arena *a
     }
 }
 
-static void add_nodes(struct list *l, struct fleet *f, struct arena *a) {
+static void add_nodes(struct attention_list *l, struct fleet *f, struct arena *a) {
     size_t at = 0;
     for (const struct map_entry *e; (e = map_next(&f->nodes, &at));) {
         const struct fleet_node *n = e->value;
@@ -67,7 +67,7 @@ static void add_nodes(struct list *l, struct fleet *f, struct arena *a) {
 
 /* ---- bookings ---- */
 
-static void add_bookings(struct list *l, struct fleet *f, const struct virtual_ask *q,
+static void add_bookings(struct attention_list *l, struct fleet *f, const struct virtual_ask *q,
                          struct arena *a) {
     struct fleet_viewer v;
     size_t at = 0;
@@ -120,7 +120,7 @@ static struct str inactive(struct fleet *f, struct str queue, struct arena *a) {
     return (struct str){0};
 }
 
-static void add_queues(struct list *l, struct fleet *f, const struct virtual_ask *q,
+static void add_queues(struct attention_list *l, struct fleet *f, const struct virtual_ask *q,
                        struct arena *a) {
     struct str none = {0};
     size_t at = 0;
@@ -232,7 +232,7 @@ static void stuck_search(struct fleet *f) {
     }
 }
 
-static void add_stuck(struct list *l, struct fleet *f, const struct virtual_ask *q,
+static void add_stuck(struct attention_list *l, struct fleet *f, const struct virtual_ask *q,
                       struct arena *a) {
     struct fleet_viewer v;
     stuck_search(f);
@@ -248,7 +248,8 @@ static void add_stuck(struct list *l, struct fleet *f, const struct virtual_ask 
 
 void fleet_attention(struct fleet *f, const struct virtual_ask *q, struct arena *a,
                      struct fleet_view *to) {
-    struct list l = {.v = ARENA_ARRAY(a, struct fleet_attention_view, FLEET_ATTENTION_MAX)};
+    struct attention_list l = {
+        .v = ARENA_ARRAY(a, struct fleet_attention_view, FLEET_ATTENTION_MAX)};
     add_nodes(&l, f, a);
     add_bookings(&l, f, q, a);
     add_queues(&l, f, q, a);

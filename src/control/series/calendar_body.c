@@ -18,7 +18,7 @@ static int64_t seconds(int64_t ns) {
 
 /* ---- which ---- */
 
-struct feed_list {
+struct body_list {
     const struct feed_booking **v;
     size_t n;
 };
@@ -94,7 +94,7 @@ static int read_item(struct feed_ask *q, const struct feed_booking *b, struct fe
 }
 
 /* In order of start; of too many the later ones are left out. */
-static int collect(struct feed_ask *q, struct feed_list *l) {
+static int collect(struct feed_ask *q, struct body_list *l) {
     const struct map_entry *e;
     size_t n = 0;
     for (size_t i = 0; (e = map_next(&q->c->bookings, &i));) {
@@ -247,7 +247,7 @@ struct ical_event feed_event(struct feed_ask *q, const struct feed_item *it) {
 }
 
 /* Those that may belong to a series are needed together. */
-static int collect_recurring(struct feed_ask *q, const struct feed_list *l,
+static int collect_recurring(struct feed_ask *q, const struct body_list *l,
                              struct feed_items *ret) {
     int code = 0;
     ret->v = ARENA_ARRAY(q->a, struct feed_item, l->n + 1);
@@ -262,7 +262,7 @@ static int collect_recurring(struct feed_ask *q, const struct feed_list *l,
     return ret->v == NULL || code < 0 ? ERR_NOMEM : 0;
 }
 
-static int put_events(struct feed_ask *q, struct ical *c, const struct feed_list *l) {
+static int put_events(struct feed_ask *q, struct ical *c, const struct body_list *l) {
     struct arena *all = q->a;
     struct feed_items recurring = {0};
     size_t k = 0;
@@ -291,7 +291,7 @@ static int put_events(struct feed_ask *q, struct ical *c, const struct feed_list
     return code < 0 ? code : 0;
 }
 
-static int put_freebusy(struct feed_ask *q, struct ical *c, const struct feed_list *l) {
+static int put_freebusy(struct feed_ask *q, struct ical *c, const struct body_list *l) {
     struct arena *all = q->a;
     struct ical_busy *busy = ARENA_ARRAY(q->a, struct ical_busy, l->n + 1);
     int64_t from = q->now / FEED_DAY * FEED_DAY;
@@ -345,7 +345,7 @@ static int read_pool(struct feed_ask *q) {
 }
 
 int calendar_body_write(struct feed_ask *q) {
-    struct feed_list list = {0};
+    struct body_list list = {0};
     struct ical c;
     q->modified = seconds(q->obj->created_ns);
     int code = read_pool(q);

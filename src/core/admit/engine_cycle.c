@@ -43,7 +43,7 @@ static int heads_step(struct engine *e) {
     w->state = WORKLOAD_FLIGHT;
     q->flight = w;
     e->cycle.entries.v[e->cycle.entries.n++] =
-        (struct entry){.w = w, .preemptor = e->o.prioritize_preemptors && q->preemptor == w};
+        (struct cycle_entry){.w = w, .preemptor = e->o.prioritize_preemptors && q->preemptor == w};
     t->ready[e->cycle.kept++] = q;
     e->cycle.at++;
     return 0;
@@ -65,7 +65,7 @@ static int nominate_step(struct engine *e) {
         e->cycle.phase = CYCLE_ORDER;
         return 0;
     }
-    struct entry *n = &e->cycle.entries.v[e->cycle.at++];
+    struct cycle_entry *n = &e->cycle.entries.v[e->cycle.at++];
     if (n->w == NULL) {
         return 0;
     }
@@ -96,7 +96,7 @@ static int by_time(const struct engine_workload *x, const struct engine_workload
 
 static int entry_cmp(const void *a, const void *b, void *ctx) {
     const struct engine *e = ctx;
-    const struct entry *x = a, *y = b;
+    const struct cycle_entry *x = a, *y = b;
     if (x->w == NULL || y->w == NULL) {
         return (x->w == NULL) - (y->w == NULL);
     }
@@ -137,9 +137,9 @@ static int order_step(struct engine *e) {
 static int round_again(struct engine *e) {
     size_t done = 0;
     for (size_t i = 0; i < e->cycle.entries.n; i++) {
-        struct entry *n = &e->cycle.entries.v[i];
+        struct cycle_entry *n = &e->cycle.entries.v[i];
         if (n->w == NULL || n->outcome != OUTCOME_NONE) {
-            struct entry x = *n;
+            struct cycle_entry x = *n;
             *n = e->cycle.entries.v[done];
             e->cycle.entries.v[done++] = x;
         }
@@ -147,7 +147,7 @@ static int round_again(struct engine *e) {
     return round_begin(e, done);
 }
 
-static int next_entry(struct engine *e, struct entry **ret) {
+static int next_entry(struct engine *e, struct cycle_entry **ret) {
     *ret = NULL;
     if (!e->o.fair_sharing) {
         *ret = e->cycle.at < e->cycle.entries.n ? &e->cycle.entries.v[e->cycle.at++] : NULL;
@@ -164,7 +164,7 @@ static int next_entry(struct engine *e, struct entry **ret) {
 }
 
 static int process_step(struct engine *e) {
-    struct entry *n;
+    struct cycle_entry *n;
     int r = next_entry(e, &n);
     if (r != 0) {
         return r;
@@ -201,7 +201,7 @@ static int requeue_step(struct engine *e) {
         cycle_end(e);
         return 0;
     }
-    struct entry *n = &e->cycle.entries.v[e->cycle.at++];
+    struct cycle_entry *n = &e->cycle.entries.v[e->cycle.at++];
     int r = n->w != NULL && n->w->state == WORKLOAD_FLIGHT ? entry_requeue(e, n) : 0;
     n->w = NULL; /* it is not in flight any more: it may go without a word to the cycle */
     return r;

@@ -166,7 +166,7 @@ static int reduce(struct engine *e, struct engine_workload *w, const struct assi
 /* Has it room in the flavors of `full` with so many pods, and each of them a place? */
 static int has_place(struct engine *e, struct engine_workload *w, const int32_t *counts,
                      const struct assignment *full, struct assignment *ret, bool *ret_ok) {
-    struct entry n = {.w = w};
+    struct cycle_entry n = {.w = w};
     bool seated = false;
     *ret_ok = false;
     int r = counts != NULL ? assign_flavors(e, w, counts, full, &n.a) : ERR_NOMEM;

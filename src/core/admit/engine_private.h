@@ -211,21 +211,21 @@ enum outcome {
     OUTCOME_AGAIN, /* back at once */
 };
 
-struct entry {
+struct cycle_entry {
     struct engine_workload *w; /* NULL: it went while the cycle was under way */
     struct assignment a;
     enum outcome outcome;
     bool preemptor; /* prioritize_preemptors: it goes first */
     bool stale;     /* one of its victims gave its quota back meanwhile */
 };
-VEC(entry_vec, struct entry);
+VEC(entry_vec, struct cycle_entry);
 VEC(action_vec, struct engine_action);
 
-struct reservation {
+struct cycle_reservation {
     struct quota_cell *cell;
     int64_t v;
 };
-VEC(reservation_vec, struct reservation);
+VEC(reservation_vec, struct cycle_reservation);
 
 enum cycle_phase {
     CYCLE_NONE,
@@ -414,7 +414,7 @@ void scan_clear(struct engine_workload *w);
 bool scan_left(const struct engine_workload *w); /* are there flavors left to try? */
 
 /* engine_process.c */
-int entry_process(struct engine *e, struct entry *n);
+int entry_process(struct engine *e, struct cycle_entry *n);
 void cycle_unreserve(struct engine *e);
 void chosen_in(struct engine *e);
 void chosen_clear(struct engine *e);
@@ -422,14 +422,14 @@ void chosen_gone(struct engine *e,
                  struct engine_workload *w); /* w is about to give its quota back */
 
 /* engine_seat.c: a place for all pods of an assignment. false: why is in the verdict */
-int entry_seat(struct engine *e, struct entry *n, bool *ret_ok, bool *ret_seated);
+int entry_seat(struct engine *e, struct cycle_entry *n, bool *ret_ok, bool *ret_seated);
 /* The same with its victims gone: who would have no place then evicts nobody. The places that it would have are kept
  * for its queue (pool.h: claims) until its head comes to something else than to wait for victims. */
-int entry_claim(struct engine *e, struct entry *n, bool *ret_ok);
+int entry_claim(struct engine *e, struct cycle_entry *n, bool *ret_ok);
 void queue_unclaim(struct engine *e, struct engine_queue *q);
 /* Victims for the sake of a place alone, into n->a. *ret_leaving: no need for any, those whose places it takes are on
  * their way out. */
-int seat_victims(struct engine *e, struct entry *n, bool *ret_leaving, int64_t *ret_wake_ns);
+int seat_victims(struct engine *e, struct cycle_entry *n, bool *ret_leaving, int64_t *ret_wake_ns);
 /* A place as a further test of a search for victims (preempt_ask.fits); n 0: no pod needs one, or why says that they
  * are too many. */
 enum { SEAT_TRIAL_COST_MAX = 1 << 18 }; /* nodes looked at in one search */
@@ -467,7 +467,7 @@ void resize_release(struct engine *e, struct engine_workload *w);
 void resize_take(struct engine *e, struct engine_workload *w);
 
 /* engine_requeue.c */
-int entry_requeue(struct engine *e, struct entry *n);
+int entry_requeue(struct engine *e, struct cycle_entry *n);
 int tell_some(struct engine *e);
 
 /* engine_turns.c: break_alternation */

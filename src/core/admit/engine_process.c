@@ -47,7 +47,7 @@ void chosen_gone(struct engine *e, struct engine_workload *w) {
     chosen_in(e);
     e->cycle.round_stale = true;
     for (size_t i = 0; i < e->cycle.entries.n; i++) {
-        struct entry *n = &e->cycle.entries.v[i];
+        struct cycle_entry *n = &e->cycle.entries.v[i];
         n->stale = n->stale || (n->w != NULL && has_victim(&n->a, w));
     }
     for (size_t i = 0; w->chosen == e->cycle.chosen_mark && i < e->cycle.chosen.n; i++) {
@@ -140,7 +140,7 @@ static int reserve(struct engine *e, struct quota_cell *c, int64_t v) {
     if (v <= 0) {
         return 0;
     }
-    int r = reservation_vec_push(&e->cycle.reserved, (struct reservation){c, v});
+    int r = reservation_vec_push(&e->cycle.reserved, (struct cycle_reservation){c, v});
     return r == 0 ? quota_use(&e->forest, c, v) : r;
 }
 
@@ -171,14 +171,14 @@ static int reserve_some(struct engine *e, const struct assignment *a) {
 
 void cycle_unreserve(struct engine *e) {
     while (e->cycle.reserved.n > 0) {
-        struct reservation *x = &e->cycle.reserved.v[--e->cycle.reserved.n];
+        struct cycle_reservation *x = &e->cycle.reserved.v[--e->cycle.reserved.n];
         quota_use(&e->forest, x->cell, -x->v);
     }
 }
 
 /* ---- outcomes ---- */
 
-static int waits(struct entry *n, enum outcome outcome, enum pend_reason reason,
+static int waits(struct cycle_entry *n, enum outcome outcome, enum pend_reason reason,
                  enum pend_turn turn) {
     n->outcome = outcome;
     n->a.verdict->reason = reason;
@@ -198,7 +198,7 @@ static void chosen_hide(struct engine *e, bool hide) {
 }
 
 /* Its victims are also those of a head before it: what would it come to when those are gone? */
-static int overlap(struct engine *e, struct entry *n, bool *ret_deferred) {
+static int overlap(struct engine *e, struct cycle_entry *n, bool *ret_deferred) {
     struct assignment a;
     scan_clear(n->w);
     chosen_out(e);
@@ -214,7 +214,7 @@ static int overlap(struct engine *e, struct entry *n, bool *ret_deferred) {
     return 0;
 }
 
-static bool refused(const struct engine *e, const struct entry *n) {
+static bool refused(const struct engine *e, const struct cycle_entry *n) {
     for (size_t i = 0; e->o.break_alternation && i < n->a.n_victims; i++) {
         if (turn_refused(e, n->w, n->a.victims[i].w)) {
             return true;
@@ -223,7 +223,7 @@ static bool refused(const struct engine *e, const struct entry *n) {
     return false;
 }
 
-static int issue(struct engine *e, struct entry *n) {
+static int issue(struct engine *e, struct cycle_entry *n) {
     struct engine_workload *w = n->w;
     int r = 0;
     for (size_t i = 0; i < n->a.n_victims && r == 0; i++) {
@@ -261,7 +261,7 @@ static int take_all(struct engine *e, const struct assignment *a) {
 }
 
 /* From a head to a holder, as far as memory can fail it. */
-static int holder_make(struct engine *e, struct entry *n, struct held_amount *held) {
+static int holder_make(struct engine *e, struct cycle_entry *n, struct held_amount *held) {
     struct engine_workload *w = n->w;
     w->held = held;
     w->n_held = (uint32_t)n->a.n_held;
@@ -280,7 +280,7 @@ static int holder_make(struct engine *e, struct entry *n, struct held_amount *he
     return r;
 }
 
-static void admitted(struct engine *e, struct entry *n) {
+static void admitted(struct engine *e, struct cycle_entry *n) {
     struct engine_workload *w = n->w;
     struct engine_queue *q = w->queue;
     q->flight = NULL;
@@ -301,7 +301,7 @@ static void admitted(struct engine *e, struct entry *n) {
 }
 
 /* Quota and seats together, or neither: a trial. */
-static int admit(struct engine *e, struct entry *n, bool *ret_ok) {
+static int admit(struct engine *e, struct cycle_entry *n, bool *ret_ok) {
     struct engine_workload *w = n->w;
     const struct engine_workload *prior = n->a.grows ? resize_prior(e, w) : NULL;
     size_t room = n->a.n_held + (prior != NULL ? prior->n_held : 0) + 1; /* it may inherit */
@@ -338,7 +338,7 @@ static int admit(struct engine *e, struct entry *n, bool *ret_ok) {
 
 /* ---- victims ---- */
 
-static int with_victims(struct engine *e, struct entry *n) {
+static int with_victims(struct engine *e, struct cycle_entry *n) {
     if (n->w->gated) {
         scan_clear(n->w);
         return waits(n, OUTCOME_GATED, PEND_GATED, TURN_NONE);
@@ -351,7 +351,7 @@ static int with_victims(struct engine *e, struct entry *n) {
 }
 
 /* They are named, if it will have a place when they are gone. */
-static int evict(struct engine *e, struct entry *n) {
+static int evict(struct engine *e, struct cycle_entry *n) {
     bool fits;
     int r = entry_claim(e, n, &fits);
     if (r == 0 && !fits) {
@@ -374,7 +374,7 @@ static bool evicts_for_place(const struct engine_workload *w) {
 
 /* Fewer pods than it asks for, where it may start with fewer, and nothing else is left to try: in the flavors of `in`,
  * or (NULL) in the first that have quota for fewer. It is admitted when n->w is NULL then. */
-static int with_fewer(struct engine *e, struct entry *n, const struct assignment *in) {
+static int with_fewer(struct engine *e, struct cycle_entry *n, const struct assignment *in) {
     struct assignment full = n->a, fewer;
     bool ok = false;
     chosen_out(e);
@@ -395,7 +395,7 @@ static int with_fewer(struct engine *e, struct entry *n, const struct assignment
 }
 
 /* The last of its flavors has no quota for it, and one before had no places for all of it. */
-static int with_fewer_before(struct engine *e, struct entry *n) {
+static int with_fewer_before(struct engine *e, struct cycle_entry *n) {
     const struct engine_queue *q = n->w->queue;
     bool evicts = q->within_queue != PREEMPT_NEVER || q->reclaim != PREEMPT_NEVER;
     bool waits_for_ready = e->o.block_until_ready && e->n_not_ready > 0;
@@ -404,7 +404,7 @@ static int with_fewer_before(struct engine *e, struct entry *n) {
                : 0;
 }
 
-static int without_place(struct engine *e, struct entry *n) {
+static int without_place(struct engine *e, struct cycle_entry *n) {
     struct engine_workload *w = n->w;
     int64_t wake = INT64_MAX;
     bool leaving;
@@ -430,7 +430,7 @@ static int without_place(struct engine *e, struct entry *n) {
     return n->a.n_victims > 0 && with_victims(e, n) == 0 ? 0 : evict(e, n);
 }
 
-static int entry_admit(struct engine *e, struct entry *n) {
+static int entry_admit(struct engine *e, struct cycle_entry *n) {
     bool ok;
     if (e->o.block_until_ready && e->n_not_ready > 0) {
         struct engine_action a = {.type = ACTION_PEND,
@@ -448,13 +448,13 @@ static int entry_admit(struct engine *e, struct entry *n) {
 
 /* ---- one head ---- */
 
-static int without_victims(struct engine *e, struct entry *n) {
+static int without_victims(struct engine *e, struct cycle_entry *n) {
     bool keeps = n->w->queue->reclaim != PREEMPT_ANY || n->preemptor;
     waits(n, OUTCOME_NO_CANDIDATES, PEND_WAITING_FOR_QUOTA, TURN_NONE);
     return keeps ? reserve_some(e, &n->a) : 0;
 }
 
-int entry_process(struct engine *e, struct entry *n) {
+int entry_process(struct engine *e, struct cycle_entry *n) {
     bool deferred = false, fits;
     int r = 0;
     if (n->outcome != OUTCOME_NONE) {

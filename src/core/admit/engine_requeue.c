@@ -42,7 +42,7 @@ static int tell_alike(struct engine *e, struct engine_class *c, const struct ver
     return 0;
 }
 
-static int park_alike(struct engine *e, struct entry *n, bool place) {
+static int park_alike(struct engine *e, struct cycle_entry *n, bool place) {
     struct engine_workload *w = n->w;
     struct engine_class *c = w->class;
     e->cycle.progress++;
@@ -65,7 +65,7 @@ static void park_alone(struct engine *e, struct engine_workload *w) {
 
 /* The workload that stays first in its queue, because its victims are on their way out. What it comes to later does not
  * change that (engine_private.h). */
-static void preemptor_note(struct engine_queue *q, const struct entry *n) {
+static void preemptor_note(struct engine_queue *q, const struct cycle_entry *n) {
     if (n->outcome == OUTCOME_PREEMPTING || n->outcome == OUTCOME_DEFERRED) {
         preemptor_set(q, n->w);
     }
@@ -73,7 +73,7 @@ static void preemptor_note(struct engine_queue *q, const struct entry *n) {
 
 /* Places are kept while victims leave, also when its scan passes by a flavor without a place: they would be free for an
  * instant, and everybody who waits for one would be woken. What leaves may be the node's to say. */
-static void claims_note(struct engine *e, struct engine_queue *q, const struct entry *n,
+static void claims_note(struct engine *e, struct engine_queue *q, const struct cycle_entry *n,
                         bool left) {
     if (n->outcome != OUTCOME_PREEMPTING && n->outcome != OUTCOME_AGAIN && !left) {
         queue_unclaim(e, q);
@@ -83,7 +83,7 @@ static void claims_note(struct engine *e, struct engine_queue *q, const struct e
 }
 
 /* All its flavors were looked at for room, and some had no place: once more, and now victims may go for a place. */
-static bool looks_for_victims(struct engine *e, const struct entry *n, bool missed_before) {
+static bool looks_for_victims(struct engine *e, const struct cycle_entry *n, bool missed_before) {
     struct engine_workload *w = n->w;
     const struct engine_queue *q = w->queue;
     bool asked = w->place_round || (n->outcome == OUTCOME_NO_PLACE && !missed_before);
@@ -99,7 +99,7 @@ static bool begins_anew(const struct engine *e, const struct engine_workload *w)
     return !e->as_kueue && w->has_tried && (w->outrun || w->scan_retries != e->cycle.tree->retries);
 }
 
-static int parked(struct engine *e, struct entry *n) {
+static int parked(struct engine *e, struct cycle_entry *n) {
     struct engine_workload *w = n->w;
     switch (n->outcome) {
     case OUTCOME_GATED:
@@ -122,7 +122,7 @@ static int parked(struct engine *e, struct entry *n) {
 
 /* A flavor that had quota but no place is followed by the next one, at once; when there is none left, the workload
  * waits for a place, whatever the last flavor lacked, and starts again with the first. */
-int entry_requeue(struct engine *e, struct entry *n) {
+int entry_requeue(struct engine *e, struct cycle_entry *n) {
     struct engine_workload *w = n->w;
     struct engine_queue *q = w->queue;
     bool left = scan_left(w), no_place = n->outcome == OUTCOME_NO_PLACE;
@@ -166,7 +166,7 @@ int entry_requeue(struct engine *e, struct entry *n) {
 /* ---- those not told yet ---- */
 
 /* What the members of a parked class wait for, by its first. *ret_v NULL: there is nothing to say. */
-static int class_verdict(struct engine *e, struct engine_class *c, struct entry *n,
+static int class_verdict(struct engine *e, struct engine_class *c, struct cycle_entry *n,
                          const struct verdict **ret_v) {
     n->w = c->first;
     *ret_v = NULL;
@@ -198,7 +198,7 @@ static int class_verdict(struct engine *e, struct engine_class *c, struct entry 
 int tell_some(struct engine *e) {
     while (e->agenda.tell != NULL && e->left > 0) {
         struct engine_class *c = e->agenda.tell;
-        struct entry n = {0};
+        struct cycle_entry n = {0};
         const struct verdict *v = NULL;
         int r = 0;
         if (c->parked && c->queue->active && c->first != NULL && c->first->told != c->told) {

@@ -106,7 +106,7 @@ static int places_of(struct engine *e, const struct engine_workload *w, const st
     return 0;
 }
 
-static void no_place(struct entry *n, const struct place_why *why, size_t victims) {
+static void no_place(struct cycle_entry *n, const struct place_why *why, size_t victims) {
     n->a.verdict->reason = PEND_WAITING_FOR_PLACEMENT;
     n->a.verdict->n_sets = 0;
     n->a.verdict->n_preempting = (uint32_t)victims;
@@ -119,7 +119,7 @@ static void charge(struct engine *e, size_t nodes) {
     e->left -= cost < e->left ? cost : e->left;
 }
 
-int entry_seat(struct engine *e, struct entry *n, bool *ret_ok, bool *ret_seated) {
+int entry_seat(struct engine *e, struct cycle_entry *n, bool *ret_ok, bool *ret_seated) {
     struct place_input *in = NULL;
     struct place_why why;
     size_t used = 0;
@@ -216,7 +216,7 @@ bool seat_trial_fits(void *ctx, const struct victim *v, size_t n) {
     return t->error == 0 && ok;
 }
 
-int entry_claim(struct engine *e, struct entry *n, bool *ret_ok) {
+int entry_claim(struct engine *e, struct cycle_entry *n, bool *ret_ok) {
     struct engine_queue *q = n->w->queue;
     struct seat_trial t;
     int r = seat_trial_begin(e, n->w, &n->a, &t);
@@ -290,7 +290,7 @@ static int place_needs(struct engine *e, const struct engine_workload *w,
     return 0;
 }
 
-int seat_victims(struct engine *e, struct entry *n, bool *ret_leaving, int64_t *ret_wake_ns) {
+int seat_victims(struct engine *e, struct cycle_entry *n, bool *ret_leaving, int64_t *ret_wake_ns) {
     struct seat_trial t;
     struct preempt_ask ask = {.w = n->w, .fits = seat_trial_fits, .ctx = &t, .place = true};
     bool was_protected;

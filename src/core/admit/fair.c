@@ -60,7 +60,7 @@ int fair_share_cmp(struct share a, struct share b) {
 
 /* What is known of a head: its workload may go while the cycle is under way. */
 struct contender {
-    const struct entry *entry;
+    const struct cycle_entry *entry;
     bool preempts;
     int64_t priority, queued_ns;
     struct str uid;
@@ -79,7 +79,7 @@ struct knot {
 };
 
 struct fair_round {
-    const struct entry *entries;
+    const struct cycle_entry *entries;
     struct knot **roots; /* trees with heads, in the order of their first one */
     size_t n_roots, at;
     struct knot *last; /* the leaf given last; its path is stale */
@@ -136,7 +136,7 @@ static struct knot *knot_new(struct engine *e, const struct quota_node *n) {
 }
 
 /* A leaf for the head, and the cohorts above it that are not there yet. */
-static int leaf_add(struct engine *e, struct fair_round *r, const struct entry *x,
+static int leaf_add(struct engine *e, struct fair_round *r, const struct cycle_entry *x,
                     struct knot **ret) {
     struct quota_node *n = x->w->queue->node;
     struct knot *below = knot_new(e, n);
@@ -208,7 +208,8 @@ static int settle_up(struct engine *e, struct knot *leaf) {
     return r;
 }
 
-int fair_begin(struct engine *e, const struct entry *entries, size_t n, struct fair_round **ret) {
+int fair_begin(struct engine *e, const struct cycle_entry *entries, size_t n,
+               struct fair_round **ret) {
     struct fair_round *r = ARENA_NEW(&e->cycle.tick, struct fair_round);
     struct knot **leaves = ARENA_ARRAY(&e->cycle.tick, struct knot *, n + 1);
     if (r == NULL || leaves == NULL) {

@@ -152,7 +152,7 @@ static void own_queue_first_when_it_is_largest(void **state) {
 enum { HEADS = 6 };
 
 struct heads {
-    struct entry v[HEADS];
+    struct cycle_entry v[HEADS];
     struct held_amount held[HEADS][2];
     struct quota_cell *cells[HEADS][2];
     bool done[HEADS];
@@ -180,15 +180,15 @@ static void heads_make(struct heads *h, struct random_case *c, struct prng *r) {
     }
 }
 
-static void heads_use(struct engine *e, const struct entry *x) {
+static void heads_use(struct engine *e, const struct cycle_entry *x) {
     for (size_t i = 0; i < x->a.n_held; i++) {
         assert_int_equal(quota_use(&e->forest, x->a.cells[i], x->a.held[i].v), 0);
     }
 }
 
 /* n as it would stand with x admitted. */
-static struct share standing(struct engine *e, const struct entry *x, const struct quota_node *n,
-                             bool *ret_borrows) {
+static struct share standing(struct engine *e, const struct cycle_entry *x,
+                             const struct quota_node *n, bool *ret_borrows) {
     size_t mark = quota_mark(&e->forest);
     heads_use(e, x);
     struct share s = fair_share(e, n);
@@ -209,8 +209,8 @@ static const struct quota_node *child_towards(const struct quota_node *n,
     return n;
 }
 
-static bool stands_before(struct engine *e, const struct entry *a, const struct entry *b,
-                          const struct quota_node *p) {
+static bool stands_before(struct engine *e, const struct cycle_entry *a,
+                          const struct cycle_entry *b, const struct quota_node *p) {
     bool x, y;
     struct share s = standing(e, a, child_towards(a->w->queue->node, p), &x);
     struct share t = standing(e, b, child_towards(b->w->queue->node, p), &y);
@@ -229,13 +229,14 @@ static bool stands_before(struct engine *e, const struct entry *a, const struct 
 }
 
 /* The winner of a cohort: the best of its children's winners. */
-static struct entry *winner(struct random_case *c, struct heads *h, const struct quota_node *p) {
-    struct entry *best = NULL;
+static struct cycle_entry *winner(struct random_case *c, struct heads *h,
+                                  const struct quota_node *p) {
+    struct cycle_entry *best = NULL;
     struct quota_nodes nodes = {0};
     assert_int_equal(quota_nodes_of(&c->e->forest, NULL, &nodes), 0);
     for (size_t i = 0; i < nodes.n; i++) {
         struct quota_node *n = nodes.v[i];
-        struct entry *one = NULL;
+        struct cycle_entry *one = NULL;
         if (n->parent != p) {
             continue;
         }

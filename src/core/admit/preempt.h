@@ -83,7 +83,8 @@ int fair_share_cmp(struct share a, struct share b);
  * queue of the head given last and above it, or inside a trial that is undone: only that path is looked at again.
  * The round and what it needs lie in the tick arena; `entries` must stay where they are. */
 struct fair_round;
-int fair_begin(struct engine *e, const struct entry *entries, size_t n, struct fair_round **ret);
+int fair_begin(struct engine *e, const struct cycle_entry *entries, size_t n,
+               struct fair_round **ret);
 int fair_pop(struct engine *e, struct fair_round *r, ptrdiff_t *ret);
 
 #endif

@@ -5,7 +5,7 @@
 #include "core/quota/amount.h"
 
 /* A device that a pod wants, largest first. */
-struct want {
+struct pool_want {
     uint32_t resource;
     int32_t size; /* memory slices; INT32_MAX for a whole GPU */
 };
@@ -96,7 +96,7 @@ void plan_pick(const struct pick *k, bool on) {
 }
 
 /* own: the queue has pins of this resource, and nothing else will do. */
-static bool pick_on(const struct pool *p, struct pool_gpu *g, const struct want *w,
+static bool pick_on(const struct pool *p, struct pool_gpu *g, const struct pool_want *w,
                     struct str queue, bool own, struct pick *ret) {
     if (w->resource == p->gpu_resource) {
         *ret = (struct pick){g, -1, 0};
@@ -117,7 +117,7 @@ static bool pick_on(const struct pool *p, struct pool_gpu *g, const struct want 
 }
 
 /* The best GPU of a node for one device, applied; its cost is added to the fitting. */
-static bool pick_best(const struct pool *p, struct pool_node *n, const struct want *w,
+static bool pick_best(const struct pool *p, struct pool_node *n, const struct pool_want *w,
                       struct str queue, struct fitting *t) {
     struct pick best = {0};
     struct score best_score = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
@@ -155,7 +155,7 @@ static bool pick_best(const struct pool *p, struct pool_node *n, const struct wa
 /* ---- one node ---- */
 
 static int want_larger(const void *a, const void *b) {
-    const struct want *x = a, *y = b;
+    const struct pool_want *x = a, *y = b;
     if (x->size != y->size) {
         return x->size > y->size ? -1 : 1;
     }
@@ -164,7 +164,7 @@ static int want_larger(const void *a, const void *b) {
 
 /* The devices among a pod's amounts, as this node understands them; false when there are too many. */
 static bool wants_of(const struct pool *p, const struct pool_node *n, const struct place_input *in,
-                     struct want *v, size_t *ret_n) {
+                     struct pool_want *v, size_t *ret_n) {
     size_t count = 0;
     for (size_t i = 0; i < in->n_amounts; i++) {
         uint32_t r = in->amounts[i].resource;
@@ -180,7 +180,7 @@ static bool wants_of(const struct pool *p, const struct pool_node *n, const stru
             return false;
         }
         for (int64_t k = 0; k < in->amounts[i].v; k++) {
-            v[count++] = (struct want){r, size};
+            v[count++] = (struct pool_want){r, size};
         }
     }
     if (count > 1) {
@@ -211,7 +211,7 @@ static bool amounts_fit(const struct pool *p, const struct pool_node *n,
 /* Leaves the node as it was; the picks say what would be taken. */
 bool plan_node_try(const struct pool *p, struct pool_node *n, const struct place_input *in,
                    struct fitting *t) {
-    struct want wants[POOL_POD_DEVICES_MAX];
+    struct pool_want wants[POOL_POD_DEVICES_MAX];
     size_t count;
     *t = (struct fitting){.n = 0};
     if (!amounts_fit(p, n, in) || !wants_of(p, n, in, wants, &count)) {

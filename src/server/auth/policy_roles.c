@@ -16,30 +16,30 @@
 #define KEDA "clustertriggerauthentications triggerauthentications"
 #define HEALTH "/healthz /livez /readyz /version /version/"
 
-struct rule {
+struct role_rule {
     const char *groups, *resources; /* or paths, and no groups */
     const char *verbs;              /* NULL ends a list of rules */
 };
 
-static const struct rule everything[] = {{"*", "*", "*"}, {NULL, "*", "*"}, {0}};
+static const struct role_rule everything[] = {{"*", "*", "*"}, {NULL, "*", "*"}, {0}};
 
-static const struct rule discovery[] = {
+static const struct role_rule discovery[] = {
     {NULL, "/api /api/* /apis /apis/* /openapi /openapi/* " HEALTH, "get"},
     {0},
 };
-static const struct rule public_info[] = {{NULL, HEALTH, "get"}, {0}};
-static const struct rule basic_user[] = {
+static const struct role_rule public_info[] = {{NULL, HEALTH, "get"}, {0}};
+static const struct role_rule basic_user[] = {
     {"authorization.k8s.io", "selfsubjectaccessreviews selfsubjectrulesreviews", "create"},
     {"authentication.k8s.io", "selfsubjectreviews", "create"},
     {0},
 };
-static const struct rule monitoring[] = {{NULL, "/metrics /metrics/* " HEALTH, "get"}, {0}};
-static const struct rule issuer[] = {
+static const struct role_rule monitoring[] = {{NULL, "/metrics /metrics/* " HEALTH, "get"}, {0}};
+static const struct role_rule issuer[] = {
     {NULL, "/.well-known/openid-configuration /openid/v1/jwks /openid/v1/jwks/", "get"},
     {0},
 };
 
-static const struct rule view[] = {
+static const struct role_rule view[] = {
     {"core",
      "configmaps endpoints events limitranges namespaces namespaces/status persistentvolumeclaims "
      "persistentvolumeclaims/status pods pods/log pods/status resourcequotas resourcequotas/status "
@@ -56,7 +56,7 @@ static const struct rule view[] = {
     {"policy", "poddisruptionbudgets poddisruptionbudgets/status", READ},
     {0},
 };
-static const struct rule edit[] = {
+static const struct role_rule edit[] = {
     {"core", "secrets pods/attach pods/exec pods/portforward pods/proxy services/proxy", READ},
     {"core", "configmaps endpoints persistentvolumeclaims pods secrets serviceaccounts services",
      CHANGE},
@@ -72,26 +72,26 @@ static const struct rule edit[] = {
     {"policy", "poddisruptionbudgets", CHANGE},
     {0},
 };
-static const struct rule storage_view[] = {
+static const struct role_rule storage_view[] = {
     {"snapshot.storage.k8s.io", "volumesnapshots volumesnapshots/status", READ},
     {0},
 };
-static const struct rule storage_edit[] = {
+static const struct role_rule storage_edit[] = {
     {"snapshot.storage.k8s.io", "volumesnapshots", CHANGE},
     {0},
 };
 /* Who makes claims and snapshots chooses among them. */
-static const struct rule storage_classes[] = {
+static const struct role_rule storage_classes[] = {
     {"storage.k8s.io", "storageclasses", READ},
     {"snapshot.storage.k8s.io", "volumesnapshotclasses", READ},
     {0},
 };
-static const struct rule admin[] = {
+static const struct role_rule admin[] = {
     {"authorization.k8s.io", "localsubjectaccessreviews", "create"},
     {"rbac.authorization.k8s.io", "rolebindings roles", READ " " CHANGE},
     {0},
 };
-static const struct rule berth_view[] = {
+static const struct role_rule berth_view[] = {
     {"kueue.x-k8s.io", "localqueues localqueues/status workloads workloads/status", READ},
     {"visibility.kueue.x-k8s.io", "localqueues/pendingworkloads", READ},
     {"berth.dev",
@@ -103,7 +103,7 @@ static const struct rule berth_view[] = {
     {0},
 };
 /* The address of a feed is a secret: who has it can read the calendar. */
-static const struct rule berth_edit[] = {
+static const struct role_rule berth_edit[] = {
     {"kueue.x-k8s.io", "workloads", CHANGE},
     {"berth.dev", "reservations reservationseries", CHANGE},
     {"berth.dev", "calendarfeeds", READ " " CHANGE},
@@ -112,19 +112,19 @@ static const struct rule berth_edit[] = {
     {"keda.sh", KEDA, CHANGE},
     {0},
 };
-static const struct rule berth_admin[] = {
+static const struct role_rule berth_admin[] = {
     {"kueue.x-k8s.io", "localqueues", CHANGE},
     {"berth.dev", "reservations/approve reservations/manage reservations/onbehalf", "update"},
     {"infrastructure.opendatahub.io", "hardwareprofiles", CHANGE},
     {0},
 };
-static const struct rule berth_calendar[] = {
+static const struct role_rule berth_calendar[] = {
     {"berth.dev", "availabilities capacitywindows reservationpolicies fleets fleethistories", READ},
     {"kueue.x-k8s.io", "workloadpriorityclasses", READ}, /* who has work chooses among them */
     {0},
 };
 /* No "*": what mints bearer tokens (tokens) is in the same group, and who writes a status of it decides. */
-static const struct rule booking_admin[] = {
+static const struct role_rule booking_admin[] = {
     {"berth.dev",
      "calendarfeeds capacitywindows reservationpolicies reservations reservationseries",
      READ " " CHANGE},
@@ -140,7 +140,7 @@ static const struct rule booking_admin[] = {
     {0},
 };
 
-static const struct rule queue_admin[] = {
+static const struct role_rule queue_admin[] = {
     {"kueue.x-k8s.io", "*", READ " " CHANGE},
     {"berth.dev", "workloadexplanations", READ},
     {"berth.dev", "queuepreviews", "create"},
@@ -151,7 +151,7 @@ static const struct rule queue_admin[] = {
     {"core", "namespaces nodes nodes/status", READ},
     {0},
 };
-static const struct rule queue_viewer[] = {
+static const struct role_rule queue_viewer[] = {
     {"kueue.x-k8s.io",
      "clusterqueues clusterqueues/status cohorts cohorts/status resourceflavors topologies "
      "workloadpriorityclasses",
@@ -163,7 +163,7 @@ static const struct rule queue_viewer[] = {
 };
 
 /* policy_node.c narrows it to one node, its pods and what they name. */
-static const struct rule node[] = {
+static const struct role_rule node[] = {
     {"core", "nodes", READ " create delete " SET},
     {"core", "nodes/status pods/status", SET},
     {"core", "pods", READ " delete patch"},
@@ -181,7 +181,7 @@ static const struct rule node[] = {
     {0},
 };
 /* No "*" of berth.dev, nor Secrets: whoever runs controllers has no tokens to give or to take. */
-static const struct rule controllers[] = {
+static const struct role_rule controllers[] = {
     {"core", "configmaps endpoints limitranges namespaces nodes pods serviceaccounts services",
      READ},
     {"core", "pods", CHANGE},
@@ -214,7 +214,7 @@ static const struct rule controllers[] = {
 
 static const struct role {
     const char *name;
-    const struct rule *rules;
+    const struct role_rule *rules;
     const char *into; /* the label that aggregates it into a larger role */
     const char *from; /* the label it aggregates */
 } roles[] = {
@@ -283,7 +283,7 @@ static void write_head(struct buf *b, const char *kind, const char *name, const 
     buf_c(b, "},\"annotations\":{\"rbac.authorization.kubernetes.io/autoupdate\":\"true\"}}");
 }
 
-static void write_rule(struct buf *b, const struct rule *r, bool *more) {
+static void write_rule(struct buf *b, const struct role_rule *r, bool *more) {
     buf_c(b, *more ? ",{" : "{");
     *more = true;
     if (r->groups) {
@@ -298,7 +298,7 @@ static void write_rule(struct buf *b, const struct rule *r, bool *more) {
 
 /* A role's rules, and those it aggregates: decisions do not need them written here, but people read them. */
 static void write_rules(struct buf *b, const struct role *r, bool *more) {
-    for (const struct rule *rule = r->rules; rule && rule->verbs; rule++) {
+    for (const struct role_rule *rule = r->rules; rule && rule->verbs; rule++) {
         write_rule(b, rule, more);
     }
     for (size_t i = 0; r->from && i < sizeof(roles) / sizeof(roles[0]); i++) {

@@ -22,7 +22,7 @@ struct patch_op {
 };
 
 /* Where a pointer leads: the parent and the last token. parent NULL: the whole document. */
-struct place {
+struct patch_place {
     yyjson_mut_val *parent;
     struct str token; /* unescaped */
     size_t index;     /* when the parent is an array */
@@ -96,8 +96,8 @@ static int child(struct patch_op *o, yyjson_mut_val *at, struct str token, yyjso
     return 0;
 }
 
-static int locate(struct patch_op *o, struct str pointer, struct place *ret) {
-    struct place p = {0};
+static int locate(struct patch_op *o, struct str pointer, struct patch_place *ret) {
+    struct patch_place p = {0};
     yyjson_mut_val *at = o->doc->root;
     struct str rest = pointer;
     if (pointer.n == 0) {
@@ -137,7 +137,7 @@ static int locate(struct patch_op *o, struct str pointer, struct place *ret) {
     return 0;
 }
 
-static int value_at(struct patch_op *o, struct str pointer, struct place *ret,
+static int value_at(struct patch_op *o, struct str pointer, struct patch_place *ret,
                     yyjson_mut_val **ret_value) {
     int r = locate(o, pointer, ret);
     if (r == 0 && ret->parent == NULL) {
@@ -198,7 +198,7 @@ static int check_depth(struct patch_op *o, yyjson_mut_val *v, size_t *ret_bytes)
 }
 
 static int put(struct patch_op *o, yyjson_mut_val *v) {
-    struct place p;
+    struct patch_place p;
     size_t bytes = 0;
     int r = check_depth(o, v, &bytes);
     r = r ? r : locate(o, o->path, &p);
@@ -223,7 +223,7 @@ static int put(struct patch_op *o, yyjson_mut_val *v) {
     return 0;
 }
 
-static void cut(struct place *p) {
+static void cut(struct patch_place *p) {
     if (yyjson_mut_is_obj(p->parent)) {
         json_mdel(p->parent, p->token);
     } else {
@@ -237,7 +237,7 @@ static int op_add(struct patch_op *o) {
 }
 
 static int op_remove(struct patch_op *o) {
-    struct place p;
+    struct patch_place p;
     yyjson_mut_val *old;
     int r = value_at(o, o->path, &p, &old);
     if (r == 0 && p.parent == NULL) {
@@ -250,7 +250,7 @@ static int op_remove(struct patch_op *o) {
 }
 
 static int op_replace(struct patch_op *o) {
-    struct place p;
+    struct patch_place p;
     yyjson_mut_val *old;
     int r = value_at(o, o->path, &p, &old);
     if (r == 0 && p.parent && yyjson_mut_is_arr(p.parent)) {
@@ -260,7 +260,7 @@ static int op_replace(struct patch_op *o) {
 }
 
 static int op_move(struct patch_op *o) {
-    struct place p;
+    struct patch_place p;
     yyjson_mut_val *v;
     int r = value_at(o, o->from, &p, &v);
     if (r != 0 || str_eq(o->from, o->path)) {
@@ -276,7 +276,7 @@ static int op_move(struct patch_op *o) {
 }
 
 static int op_copy(struct patch_op *o) {
-    struct place p;
+    struct patch_place p;
     yyjson_mut_val *from;
     size_t bytes = 0;
     int r = value_at(o, o->from, &p, &from);
@@ -294,7 +294,7 @@ static int op_copy(struct patch_op *o) {
 }
 
 static int op_test(struct patch_op *o) {
-    struct place p;
+    struct patch_place p;
     yyjson_mut_val *v;
     int r = value_at(o, o->path, &p, &v);
     yyjson_mut_val *want = r == 0 ? yyjson_val_mut_copy(o->doc, o->value) : NULL;

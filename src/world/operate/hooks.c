@@ -8,7 +8,7 @@
 #include "site/webhook/webhook.h"
 #include "site/webhook/webhook_cert.h"
 
-struct hooks {
+struct operate_hooks {
     struct hooks_options o;
     struct admission *admission;
     struct webhook_server *server;
@@ -17,7 +17,7 @@ struct hooks {
 };
 
 /* By what API servers call it: its Service, or where it listens. */
-static struct cert_keeper *make_keeper(const struct hooks *h) {
+static struct cert_keeper *make_keeper(const struct operate_hooks *h) {
     struct buf names[3];
     struct str views[4];
     for (size_t i = 0; i < 3; i++) {
@@ -34,9 +34,9 @@ static struct cert_keeper *make_keeper(const struct hooks *h) {
     return k;
 }
 
-struct hooks *hooks_new(const struct hooks_options *o, struct err *err) {
+struct operate_hooks *hooks_new(const struct hooks_options *o, struct err *err) {
     const struct operate_options *p = o->options;
-    struct hooks *h = mem_zalloc(sizeof *h);
+    struct operate_hooks *h = mem_zalloc(sizeof *h);
     if (h == NULL) {
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
@@ -76,7 +76,7 @@ struct hooks *hooks_new(const struct hooks_options *o, struct err *err) {
     return h;
 }
 
-void hooks_free(struct hooks *h) {
+void hooks_free(struct operate_hooks *h) {
     if (h) {
         hooks_end_term(h);
         webhook_server_free(h->server);
@@ -86,16 +86,16 @@ void hooks_free(struct hooks *h) {
     }
 }
 
-void hooks_stop(struct hooks *h, int64_t grace_ms, void (*stopped)(void *ctx), void *ctx) {
+void hooks_stop(struct operate_hooks *h, int64_t grace_ms, void (*stopped)(void *ctx), void *ctx) {
     webhook_server_stop(h->server, grace_ms, stopped, ctx);
 }
 
 int hooks_check(void *ctx, struct err *err) {
-    struct hooks *h = ctx;
+    struct operate_hooks *h = ctx;
     return webhook_server_check(h->server, err);
 }
 
-int hooks_begin_term(struct hooks *h, const struct control_env *env, struct err *err) {
+int hooks_begin_term(struct operate_hooks *h, const struct control_env *env, struct err *err) {
     struct webhook_certs_options o = {.keeper = h->keeper, .ns = h->o.ns};
     if (h->certs || h->keeper == NULL) {
         return 0;
@@ -104,7 +104,7 @@ int hooks_begin_term(struct hooks *h, const struct control_env *env, struct err 
     return h->certs ? 0 : err->code;
 }
 
-void hooks_end_term(struct hooks *h) {
+void hooks_end_term(struct operate_hooks *h) {
     webhook_certs_free(h->certs);
     h->certs = NULL;
 }

@@ -9,7 +9,7 @@
 #include "net/loop.h"
 #include "world/operate/operate_options.h"
 
-struct hooks;
+struct operate_hooks;
 
 struct hooks_options {
     struct loop *loop;
@@ -23,14 +23,14 @@ struct hooks_options {
     void *ctx;
 };
 
-struct hooks *hooks_new(const struct hooks_options *o, struct err *err);
+struct operate_hooks *hooks_new(const struct hooks_options *o, struct err *err);
 /* Nothing new is taken, what was asked is answered; then `stopped`. */
-void hooks_stop(struct hooks *h, int64_t grace_ms, void (*stopped)(void *ctx), void *ctx);
-void hooks_free(struct hooks *h);
+void hooks_stop(struct operate_hooks *h, int64_t grace_ms, void (*stopped)(void *ctx), void *ctx);
+void hooks_free(struct operate_hooks *h);
 /* For health_add. */
 int hooks_check(void *h, struct err *err);
 /* We lead: keeps the certificate, with these means, until the end of the term. No-op where it comes from files. */
-int hooks_begin_term(struct hooks *h, const struct control_env *env, struct err *err);
-void hooks_end_term(struct hooks *h);
+int hooks_begin_term(struct operate_hooks *h, const struct control_env *env, struct err *err);
+void hooks_end_term(struct operate_hooks *h);
 
 #endif

@@ -50,11 +50,11 @@ struct operate {
     struct kube_client *client;
     struct mirror *mirror;
     struct inlet *inlet;
-    struct rival *rival;   /* NULL: it does not matter here */
-    struct hooks *hooks;   /* NULL: no webhooks */
-    struct leader *leader; /* NULL: no election */
-    struct str ns;         /* of the Lease and the Secret */
-    struct writer *writer; /* of this term; NULL while we do not lead */
+    struct rival *rival;         /* NULL: it does not matter here */
+    struct operate_hooks *hooks; /* NULL: no webhooks */
+    struct leader *leader;       /* NULL: no election */
+    struct str ns;               /* of the Lease and the Secret */
+    struct writer *writer;       /* of this term; NULL while we do not lead */
     struct control_env env;
     char term_id[17]; /* of env: a new one each time, as one may lead twice in a row */
     struct control *control;
