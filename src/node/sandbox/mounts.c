@@ -288,12 +288,15 @@ static int resolve(const struct sandbox_mount *v, size_t n, struct sandbox_mount
         e = real_target(v[i].target, text);
         real[i] = (struct sandbox_mount){v[i].source, text, v[i].read_only};
     }
-    *ret = real; /* never freed: the process executes something else, or ends */
+    if (e) {
+        mem_free(TAKE(real));
+    }
+    *ret = real;
     return e;
 }
 
 int mounts_open(const struct sandbox_mount *v, size_t n, const char *pod_dir, int **ret_trees) {
-    int *trees = mem_zalloc(n * sizeof(*trees)); /* never freed: see resolve */
+    int *trees = mem_zalloc(n * sizeof(*trees));
     size_t own = strlen(pod_dir);
 
     if (trees == NULL) {
@@ -304,7 +307,9 @@ int mounts_open(const struct sandbox_mount *v, size_t n, const char *pod_dir, in
                      !strncmp(v[i].source + own, "/root/", strlen("/root/"));
         trees[i] = below ? -1 : open_tree_of(v[i].source);
         if (trees[i] == -1 && !below) {
-            return errno;
+            int e = errno;
+            mem_free(trees);
+            return e;
         }
     }
     *ret_trees = trees;
@@ -334,22 +339,27 @@ static int new_root(struct ways *w) {
                : 0;
 }
 
+static int mount_all(struct ways *w) {
+    int e = 0;
+
+    if (unshare(CLONE_NEWNS) == -1 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == -1) {
+        return errno;
+    }
+    if (!all_there(w)) {
+        return new_root(w);
+    }
+    for (size_t i = 0; i < w->n && e == 0; i++) {
+        e = bind_volume(w, i);
+    }
+    return e;
+}
+
 int mounts_enter(const struct sandbox_mount *v, const int *trees, size_t n, const char *spare) {
     struct sandbox_mount *real;
     int e = resolve(v, n, &real);
     struct ways w = {.v = real, .trees = trees, .n = n, .spare = spare};
 
-    if (e) {
-        return e;
-    }
-    if (unshare(CLONE_NEWNS) == -1 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == -1) {
-        return errno;
-    }
-    if (!all_there(&w)) {
-        return new_root(&w);
-    }
-    for (size_t i = 0; i < n && e == 0; i++) {
-        e = bind_volume(&w, i);
-    }
+    e = e ? e : mount_all(&w);
+    mem_free(real);
     return e;
 }

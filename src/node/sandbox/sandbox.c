@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "node/sandbox/view.h"
 
 enum { FILTER_MAX = 4096 };
@@ -241,11 +242,13 @@ static int enter_spaces(const struct sandbox *s, pid_t container,
         return e;
     }
     *ret_what = "enter the pod's namespaces";
-    if ((e = cell_enter(s->cell))) {
-        return e;
+    e = cell_enter(s->cell);
+    if (e == 0) {
+        *ret_what = "mount the volumes";
+        e = n ? mounts_enter(mounts, trees, n, VIEW_SPARE) : 0;
     }
-    *ret_what = "mount the volumes";
-    return n ? mounts_enter(mounts, trees, n, VIEW_SPARE) : 0;
+    mem_free(trees);
+    return e;
 }
 
 static int enter(const struct sandbox *s, pid_t container, const struct sandbox_mount *mounts,
