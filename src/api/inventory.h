@@ -15,6 +15,9 @@
 
 #define INVENTORY_ANNOTATION "berth.dev/gpus"
 #define DEVICES_ANNOTATION "berth.dev/devices"
+/* On a Node, written by an administrator (`berth gpu clear`): UUIDs, separated by commas, of GPUs that come back into
+ * service. The node takes it away when it is done. */
+#define CLEAR_GPUS_ANNOTATION "berth.dev/clear-gpus"
 
 enum {
     INVENTORY_GPUS_MAX = 64,

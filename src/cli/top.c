@@ -38,8 +38,7 @@ static void name_holder(void *ctx, struct str uid, struct buf *out) {
     }
 }
 
-/* A node's GPUs; false when it says nothing of any. */
-static bool inventory_of(struct cli *c, yyjson_val *node, struct inventory *ret) {
+bool top_inventory(struct cli *c, yyjson_val *node, struct inventory *ret) {
     yyjson_val *notes = json_path(node, "metadata.annotations");
     struct str text = json_str(json_get(notes, str_of(INVENTORY_ANNOTATION)));
     return text.n && inventory_decode(text, &c->arena, ret, &c->err) == 0;
@@ -203,7 +202,7 @@ static size_t draw_nodes(struct cli *c, yyjson_val *items) {
     buf_init(&b, 0);
     yyjson_arr_foreach(items, i, n, node) {
         struct inventory inv;
-        if (inventory_of(c, node, &inv) && inv.n > 0) {
+        if (top_inventory(c, node, &inv) && inv.n > 0) {
             buf_c(&b, drawn++ ? "\n" : "");
             draw_node(c, node, &inv, &h, &b);
         }

@@ -1,9 +1,15 @@
-/* top_int: the parts of `berth top`: cards (top.c) and types of GPUs in numbers (top_types.c). */
+/*
+ * top_int: the parts of `berth top`: cards (top.c) and types of GPUs in numbers (top_types.c). `berth gpu` (gpu.c)
+ * reads nodes as it does.
+ */
 #ifndef BERTH_CLI_TOP_INT_H
 #define BERTH_CLI_TOP_INT_H
 
+#include "api/inventory.h"
 #include "cli/kit/cli_int.h"
 
+/* A node's GPUs; false when it says nothing of any. */
+bool top_inventory(struct cli *c, yyjson_val *node, struct inventory *ret);
 /* Whether a node has GPUs that no inventory tells of. */
 bool top_is_bare(yyjson_val *node);
 /* A Fleet (types alone) of such nodes, made of what they and their pods say: for servers that have no Fleet. Counted as

@@ -507,6 +507,55 @@ static void test_without_server(void **state) {
     bed_stop();
 }
 
+#define CARD(index, uuid, healthy, trouble)                                                        \
+    "{\\\"index\\\":" index ",\\\"uuid\\\":\\\"" uuid                                              \
+    "\\\",\\\"model\\\":\\\"NVIDIA H200\\\",\\\"slices\\\":8,"                                     \
+    "\\\"mig\\\":true,\\\"healthy\\\":" healthy trouble "}"
+#define GPU_NODE(name, notes, cards)                                                               \
+    "{\"metadata\":{\"name\":\"" name "\",\"annotations\":{" notes "\"berth.dev/gpus\":"           \
+    "\"{\\\"simulated\\\":false,\\\"gpus\\\":[" cards "]}\"}}}"
+
+/* GPUs and their health, and the one that failed brought back by name, by number, by the beginning of its UUID. */
+static void test_gpu(void **state) {
+    static const struct route routes[] = {
+        {"GET /api/v1/nodes", 200,
+         "{\"items\":[" GPU_NODE(
+             "n1", "",
+             CARD("0", "GPU-aaaaaaaa-1", "true", "") "," CARD(
+                 "1", "GPU-aaaaaaaa-2", "false",
+                 ",\\\"trouble\\\":\\\"Xid 48: double-bit ECC error\\\"")) ",{\"metadata\":{"
+                                                                           "\"name\":\"n2\"}}]}"},
+        {"PATCH /api/v1/nodes/n1", 200, "{}"},
+        {"GET /api/v1/nodes/n1", 200, GPU_NODE("n1", "\"berth.dev/clear-gpus\":\"x\",", "")},
+        {"GET /api/v1/nodes/n1", 200, GPU_NODE("n1", "", ""), .after = 1},
+    };
+    static const char *const ids[] = {"n1/1", "GPU-aaaaaaaa-2"};
+
+    bed_start(routes, 4);
+    assert_int_equal(RUN("gpu", "list"), CLI_OK);
+    assert_str_eq(buf_view(&bed.out),
+                  STR("NODE   GPU   UUID             MODEL         MIG   STATE            TROUBLE\n"
+                      "n1     0     GPU-aaaaaaaa-1   NVIDIA H200   on    in service       -\n"
+                      "n1     1     GPU-aaaaaaaa-2   NVIDIA H200   on    out of service   Xid 48: "
+                      "double-bit ECC error\n"));
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(RUN("gpu", "clear", ids[i]), CLI_OK);
+        assert_str_eq(buf_view(&bed.out), STR("node/n1 cleared GPU-aaaaaaaa-2\n"));
+        assert_true(str_contains(buf_view(&bed.seen), STR("PATCH /api/v1/nodes/n1 {\"metadata\":"
+                                                          "{\"annotations\":{\"berth.dev/clear-"
+                                                          "gpus\":\"GPU-aaaaaaaa-2\"}}}")));
+    }
+    assert_int_equal(RUN("gpu", "clear", "GPU-aaaaaaaa"), CLI_FAILED);
+    assert_true(told("\"GPU-aaaaaaaa\" is more than one GPU"));
+    assert_int_equal(RUN("gpu", "clear", "n1/0"), CLI_FAILED);
+    assert_true(told("is in service: there is nothing to clear"));
+    assert_int_equal(RUN("gpu", "clear", "n2/0"), CLI_NOT_FOUND);
+    assert_int_equal(RUN("gpu", "clear"), CLI_USAGE);
+    assert_int_equal(RUN("gpu", "mend"), CLI_USAGE);
+    assert_int_equal(RUN("gpu", "list", "n1"), CLI_USAGE);
+    bed_stop();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_queue_order),
@@ -526,6 +575,7 @@ int main(void) {
         cmocka_unit_test(test_top),
         cmocka_unit_test(test_top_of_a_cluster),
         cmocka_unit_test(test_top_by_fleet),
+        cmocka_unit_test(test_gpu),
         cmocka_unit_test(test_without_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -228,7 +228,7 @@ static int start_gpus(struct node *n, struct err *err) {
                                    .ctx = n};
     n->gpus = n->nvml ? gpus_new(&g, err) : NULL;
     if (n->gpus == NULL) {
-        return ERR_NOMEM;
+        return err ? err->code : ERR_NOMEM;
     }
     gpus_start(n->gpus, node_pod_alive, on_gpus_read, n);
     return 0;
@@ -585,6 +585,7 @@ void node_free(struct node *n) {
     if (n == NULL) {
         return;
     }
+    node_self_free(n->self);
     reflector_free(n->reflector);
     feed_free(n->feed);
     volume_keeper_free(n->volumes);

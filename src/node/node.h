@@ -18,7 +18,7 @@
  *     pods/<uid>/log/...       container logs (logread.h)
  *     pods/<uid>/root/...      working folders and volumes
  *     volumes/                 folders of PersistentVolumes, and snapshots (volume_files.h)
- *     node/                    uid ranges of projects, the MIG journal, the simulated GPUs
+ *     node/                    uid ranges of projects, the MIG journal, GPUs out of service, the simulated GPUs
  */
 #ifndef BERTH_NODE_NODE_H
 #define BERTH_NODE_NODE_H

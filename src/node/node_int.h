@@ -9,6 +9,7 @@
 #include "node/net/net_watch.h"
 #include "node/net/network.h"
 #include "node/node.h"
+#include "node/node_self.h"
 #include "node/pods/pods.h"
 #include "node/volumes/volume_keeper.h"
 
@@ -34,6 +35,7 @@ struct node {
     struct sandbox_probe probe;
     bool podman;
     struct pods *pods;
+    struct node_self *self; /* NULL until the Node is registered */
     struct volume_keeper *volumes;
     struct network *network;
     struct net_watch *net_watch;        /* of Services and policies; NULL: not yet, or no network */

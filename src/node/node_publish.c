@@ -76,18 +76,20 @@ void node_read_machine(struct node *n) {
 /* ---- the Node's metadata: labels, inventory ---- */
 
 static void write_labels(struct node *n, struct buf *b) {
+    struct buf labels;
+
+    buf_init(&labels, 1 << 18);
+    if (n->gpus && n->gpu_count) {
+        gpus_labels(n->gpus, &labels);
+    }
     buf_c(b, "\"labels\":{\"berth.dev/managed\":\"true\",\"kubernetes.io/os\":\"linux\","
              "\"kubernetes.io/arch\":\"" ARCH "\"");
     add_text(b, "kubernetes.io/hostname", n->name);
-    if (n->gpus && n->gpu_count) {
-        struct buf labels;
-        buf_init(&labels, 1 << 18);
-        gpus_labels(n->gpus, &labels);
-        buf_ch(b, ',');
-        buf_str(b, buf_view(&labels));
-        buf_release(&labels);
-    }
+    buf_c(b, labels.n ? "," : "");
+    buf_str(b, buf_view(&labels));
+    node_self_stale_labels(n->self, buf_view(&labels), b);
     buf_ch(b, '}');
+    buf_release(&labels);
 }
 
 static void write_inventory(struct node *n, struct buf *b) {
@@ -129,17 +131,47 @@ static void write_condition(struct buf *b, const char *type, bool yes, const cha
     buf_ch(b, '}');
 }
 
+static void write_gpus(struct node *n, struct buf *b) {
+    struct buf gpus;
+
+    buf_init(&gpus, 1 << 16);
+    if (n->gpus && n->gpu_count) {
+        gpus_capacity(n->gpus, &gpus);
+    }
+    buf_c(b, gpus.n ? "," : "");
+    buf_str(b, buf_view(&gpus));
+    node_self_stale_resources(n->self, buf_view(&gpus), b);
+    buf_release(&gpus);
+}
+
 static void write_resources(struct node *n, struct buf *b) {
     buf_f(b, "{\"cpu\":\"%lld\",\"memory\":\"%lldKi\",\"pods\":\"%d\"",
           (long long)n->cpu_milli / 1000, (long long)n->memory / 1024, LIMIT_PODS_PER_NODE);
     if (n->disk) {
         buf_f(b, ",\"ephemeral-storage\":\"%lldKi\"", (long long)n->disk / 1024);
     }
-    if (n->gpus && n->gpu_count) {
-        buf_ch(b, ',');
-        gpus_capacity(n->gpus, b);
-    }
+    write_gpus(n, b);
     buf_ch(b, '}');
+}
+
+/* A GPU that is out of service, and the way back. */
+static void write_gpu_health(struct node *n, const char *stamp, struct buf *b) {
+    struct buf words;
+
+    buf_init(&words, 1 << 14);
+    size_t bad = n->gpus ? gpus_troubles(n->gpus, &words) : 0;
+    if (bad) {
+        buf_c(&words, "; see `berth gpu list`");
+    }
+    write_condition(b, "GpusInService", bad == 0,
+                    bad            ? "GpuOutOfService"
+                    : n->gpu_count ? "AllInService"
+                                   : "NoGpus",
+                    bad            ? buf_cstr(&words)
+                    : n->gpu_count ? "every GPU is in service"
+                                   : "this machine has no GPUs",
+                    stamp);
+    buf_release(&words);
 }
 
 static void write_network(struct node *n, const char *stamp, struct buf *b) {
@@ -179,6 +211,8 @@ static void write_status(struct node *n, const char *stamp, struct buf *b) {
                     buf_cstr(&words), stamp);
     buf_ch(b, ',');
     write_network(n, stamp, b);
+    buf_ch(b, ',');
+    write_gpu_health(n, stamp, b);
     buf_c(b, ",{\"type\":\"MemoryPressure\",\"status\":\"False\",\"reason\":\"NotMeasured\"}]"
              ",\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"127.0.0.1\"},{\"type\":"
              "\"Hostname\"");
@@ -295,6 +329,7 @@ void node_publish(struct node *n) {
 
 static void on_registered(void *ctx, const struct write_result *r) {
     struct node *n = ctx;
+    struct err err;
 
     if (r->code && r->code != ERR_EXISTS) {
         log_warn(n->log, "node %s: cannot register: %s", n->name, r->err.text);
@@ -302,6 +337,9 @@ static void on_registered(void *ctx, const struct write_result *r) {
         return;
     }
     n->registered = true;
+    if (n->self == NULL && node_self_start(n, &n->self, &err)) {
+        log_warn(n->log, "node %s: cannot watch its Node: %s", n->name, err.text);
+    }
     node_on_publish(n);
     node_on_heartbeat(n);
 }

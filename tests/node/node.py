@@ -139,8 +139,12 @@ def fail_by_xid(b, name, xid):
     return index
 
 
+def condition(b, kind):
+    return next(c for c in b.get("nodes")["items"][0]["status"]["conditions"] if c["type"] == kind)
+
+
 def test_fault_of_one_card_of_eight(program, kubectl):
-    """Xid 48: out of service, its pod told why, work goes to other cards, until the node starts again."""
+    """Xid 48: out of service, its pod told why, work goes to other cards, over restarts, until it is cleared."""
     with Berth(program, kubectl) as b:
         b.apply(job("victim", "sleep 60", limits={"nvidia.com/mig-1g.18gb": 1}, backoffLimit=0))
         index = fail_by_xid(b, "victim", 48)
@@ -154,12 +158,27 @@ def test_fault_of_one_card_of_eight(program, kubectl):
         for i in range(7):
             check(bad not in b.kubectl("logs", f"job/w-{i}"), "a job ran on the GPU that is out of service")
         check(not gpus_of(b)[index]["healthy"], "in service again by itself")
-        os.kill(node_pid(b), signal.SIGTERM)  # an operator has looked at it
+        node = b.get("nodes")["items"][0]["metadata"]["name"]
+        wait_for("a condition of the node", lambda: condition(b, "GpusInService")["status"] == "False", 10)
+        check("Xid 48" in condition(b, "GpusInService")["message"], str(condition(b, "GpusInService")))
+        os.kill(node_pid(b), signal.SIGKILL)
+        wait_for("a node process", lambda: node_pid(b), 20)
+        b.stop()
+        b.up()
+        rows = b.berth("gpu", "list").splitlines()
+        check(sum("out of service" in r for r in rows) == 1 and any(bad in r and "Xid 48" in r for r in rows), str(rows))
+        denied = b.kubectl("annotate", "node", node, f"berth.dev/clear-gpus={bad}", "--as=somebody", ok=False)
+        check(denied.returncode != 0 and "forbidden" in denied.stderr, f"anybody may clear: {denied.stdout}{denied.stderr}")
+        wrong = b.berth("gpu", "clear", f"{node}/{(index + 1) % 8}", ok=False)
+        check(wrong.returncode == 1 and "is in service" in wrong.stderr, wrong.stderr)
+        check(bad in b.berth("gpu", "clear", f"{node}/{index}"), "not told what was cleared")
         wait_for("in service again", lambda: gpus_of(b)[index]["healthy"], 20)
+        wait_for("the condition is over", lambda: condition(b, "GpusInService")["status"] == "True", 10)
+        wait_for("an event", lambda: [e for e in b.get("events")["items"] if e["reason"] == "GpuCleared"], 10)
 
 
 def test_fault_of_the_only_card(program, kubectl):
-    """A machine of one GPU: queued work waits and says why; when the GPU is found healthy again it runs."""
+    """A machine of one GPU: queued work waits and says why; when the GPU is back and cleared it runs."""
     with Berth(program, kubectl, gpus="sim:1xh200") as b:
         b.apply(job("victim", "sleep 60", limits={"nvidia.com/mig-1g.18gb": 1}, backoffLimit=0))
         fail_by_xid(b, "victim", 79)
@@ -170,7 +189,9 @@ def test_fault_of_the_only_card(program, kubectl):
              if c["type"] == "QuotaReserved" and c["status"] == "False"), None), 15)
         check("GPU" in text or "1g.18gb" in text, f"not plain: {text}")
         fault(b, "found 0")
-        os.kill(node_pid(b), signal.SIGTERM)  # an operator has looked at it
+        time.sleep(3)  # it answers again, which is not enough
+        check(not gpus_of(b)[0]["healthy"], "a GPU that fell off the bus came back by itself")
+        b.berth("gpu", "clear", gpus_of(b)[0]["uuid"])
         b.kubectl("wait", "--for=condition=complete", "job/next", "--timeout=40s")
 
 
@@ -202,6 +223,88 @@ def test_a100(program, kubectl):
         b.kubectl("wait", "--for=condition=complete", *[f"job/a-{i}" for i in range(3)], "--timeout=30s")
         seen = {UUID.search(b.kubectl("logs", f"job/a-{i}")).group(0) for i in range(3)}
         check(len(seen) == 3, f"three slices: {seen}")
+
+
+CREATE = "nvmlDeviceCreateGpuInstanceWithPlacement"
+
+
+def foreign(b):
+    """MIG instances of the node that it takes for somebody else's."""
+    return [i for g in gpus_of(b).values() for i in g["instances"] if i.get("pod") == "foreign"]
+
+
+def taken(b):
+    return not os.path.exists(os.path.join(b.data, "node", "sim.state.faults"))
+
+
+def test_node_dies_in_a_create(program, kubectl):
+    """kill -9 of the node, and of everything, while the driver makes or unmakes an instance: it stays ours, and the whole
+    GPU can be had again."""
+    with Berth(program, kubectl, gpus="sim:1xh200") as b:
+        for i, (line, sig) in enumerate(((f"late {CREATE} 6000", "node"), (f"late {CREATE} 6000", "up"),
+                                         ("astray 6000", "node"), ("late nvmlComputeInstanceDestroy 6000", "node"))):
+            script = "echo $CUDA_VISIBLE_DEVICES; sleep 1"
+            if "Destroy" not in line:
+                fault(b, line)
+            b.apply(job(f"d-{i}", script, limits={"nvidia.com/mig-2g.35gb": 1}))
+            if "Destroy" in line:
+                wait_for("it runs", lambda: b.get("job", f"d-{i}").get("status", {}).get("ready"), 20)
+                fault(b, line)
+            wait_for("the driver is at it", lambda: taken(b), 20)
+            time.sleep(0.5)
+            if sig == "up":
+                b.stop(signal.SIGKILL)
+                b.up()
+            else:
+                os.kill(wait_for("a node process", lambda: node_pid(b), 20), signal.SIGKILL)
+            b.kubectl("wait", "--for=condition=complete", f"job/d-{i}", "--timeout=60s")
+            check(not foreign(b), f"{line}: leaked: {foreign(b)}")
+        b.apply(job("whole", "echo $CUDA_VISIBLE_DEVICES", limits={"nvidia.com/mig-7g.141gb": 1}))
+        b.kubectl("wait", "--for=condition=complete", "job/whole", "--timeout=60s")
+        check(not foreign(b), f"leaked: {foreign(b)}")
+
+
+def test_card_is_added_and_taken_out(program, kubectl):
+    """A card that comes while the node runs is used; one that goes takes what ran on it along, and its capacity."""
+    def capacity(name):
+        return b.get("nodes")["items"][0]["status"]["capacity"].get(name)
+
+    with Berth(program, kubectl, gpus="sim:1xh200") as b:
+        b.apply(job("first", "sleep 60", limits={"nvidia.com/mig-7g.141gb": 1}, backoffLimit=0))
+        wait_for("it runs", lambda: b.get("job", "first").get("status", {}).get("ready"), 20)
+        b.apply(job("second", "echo $CUDA_VISIBLE_DEVICES; sleep 60", limits={"nvidia.com/mig-7g.141gb": 1},
+                    backoffLimit=0))
+        fault(b, "come 1")
+        wait_for("capacity of two", lambda: capacity("nvidia.com/gpu") == "2", 20)
+        wait_for("the second runs", lambda: b.get("job", "second").get("status", {}).get("ready"), 30)
+        fault(b, "gone 0", "gone 1")
+        b.kubectl("wait", "--for=condition=failed", "job/first", "job/second", "--timeout=40s")
+        wait_for("no GPU is left", lambda: not gpus_of(b), 20)
+        wait_for("no capacity is left", lambda: capacity("nvidia.com/gpu") is None and
+                 capacity("nvidia.com/mig-1g.18gb") is None, 20)
+        labels = b.get("nodes")["items"][0]["metadata"]["labels"]
+        check(not any(k.startswith("nvidia.com/") for k in labels), f"labels of no GPU: {labels}")
+
+
+def test_driver_that_comes_later(program, kubectl):
+    """`berth up --gpus auto` on a machine without a driver: when there is one, its GPUs are used, and `default` covers
+    them."""
+    b = Berth(program, kubectl, gpus="auto")
+    library = os.path.join(b.root, "driver", "libnvidia-ml.so.1")
+    b.args = ["--nvml", library]
+    b.env.update(BERTH_SIM_GPUS="1xh200", BERTH_SIM_STATE=os.path.join(b.root, "sim.state"))
+    with b:
+        b.apply(job("plain", "echo no GPU"))
+        b.kubectl("wait", "--for=condition=complete", "job/plain", "--timeout=30s")
+        check(condition(b, "GpusInService")["reason"] == "NoGpus", str(condition(b, "GpusInService")))
+        os.mkdir(os.path.dirname(library))
+        stub = os.path.join(os.path.dirname(program), "src", "node", "libnvidia-ml.so.1")
+        os.symlink(stub, library)
+        b.apply(job("slice", "echo $CUDA_VISIBLE_DEVICES", limits={"nvidia.com/mig-1g.18gb": 1}))
+        b.kubectl("wait", "--for=condition=complete", "job/slice", "--timeout=60s")
+        check(UUID.search(b.kubectl("logs", "job/slice")), "no slice")
+        groups = b.get("cohort", "pool")["spec"]["resourceGroups"]
+        check("nvidia-h200" in json.dumps(groups), f"pool: {groups}")
 
 
 def test_gpus_that_come_later(program, kubectl):

@@ -154,6 +154,7 @@ static void on_scanned(void *ctx, int code, yyjson_val *answer, const struct err
 
     if (code == 0) {
         take_scan(g, answer);
+        gpus_read_out(g);
     } else {
         take_silence(g, err);
     }
@@ -194,6 +195,10 @@ struct gpus *gpus_new(const struct gpus_options *o, struct err *err) {
     if (g->poll == NULL || g->retry == NULL || g->tell == NULL) {
         gpus_free(g);
         err_set(err, ERR_NOMEM, "no memory");
+        return NULL;
+    }
+    if (gpus_out_read(g, err)) {
+        gpus_free(g);
         return NULL;
     }
     return g;
@@ -274,6 +279,18 @@ bool gpus_where(const struct gpus *g, struct str uuid, struct gpu_where *ret) {
         }
     }
     return false;
+}
+
+size_t gpus_troubles(const struct gpus *g, struct buf *out) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < g->n; i++) {
+        const struct card *c = &g->card[i];
+        if (!card_healthy(c)) {
+            buf_f(out, "%sGPU %d (%s): %s", n++ ? "; " : "", c->index, c->uuid, c->trouble);
+        }
+    }
+    return n;
 }
 
 bool gpus_simulated(const struct gpus *g) {

@@ -55,6 +55,12 @@ void gpus_free(struct gpus *g);
 void gpus_start(struct gpus *g, bool (*alive)(void *ctx, struct str pod_uid),
                 void (*done)(void *ctx, const struct err *err), void *ctx);
 
+/* Brings a GPU back that an Xid took out of service; until then it stays out, over restarts and reboots. ERR_NOT_FOUND:
+ * it is not out. */
+int gpus_clear(struct gpus *g, struct str uuid, struct err *err);
+/* "GPU 0 (GPU-...): Xid 48: ...; GPU 3 ..." of what is out of service, and their number. */
+size_t gpus_troubles(const struct gpus *g, struct buf *out);
+
 /* Makes the devices for a pod. done: code 0 and the UUIDs, in order of d->v (views, valid during
  * the call); or ERR_CONFLICT (the place is taken: the plan was stale), ERR_GONE (GPU in trouble),
  * ERR_UNSUPPORTED, ... Asking again for a pod that has its devices answers with those. */

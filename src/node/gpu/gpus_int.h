@@ -5,7 +5,7 @@
 #include "base/vec.h"
 #include "node/gpu/gpus.h"
 
-enum { GPU_UUID_MAX = 96, POD_UID_MAX = 64 };
+enum { GPU_UUID_MAX = 96, POD_UID_MAX = 64, GPUS_OUT_MAX = 256 };
 
 /*
  * MAKING: journalled, create not answered. LIVE. UNMAKING: journalled, destroy not answered. ASTRAY: journalled; its
@@ -32,7 +32,7 @@ struct card {
     int32_t minor;         /* of its device file; -1 unknown */
     int32_t index, memory_mib, slices, compute_major, compute_minor;
     bool mig_capable, mig;
-    bool lost, xid;  /* lost: does not answer; xid: in trouble until the node starts again */
+    bool lost, xid;  /* lost: does not answer; xid: out of service until it is cleared */
     bool seen, gone; /* seen: in the last answer; gone: taken out of the machine */
     int32_t utilization, temperature, power_mw, memory_used_mib;
     struct gpu_profile profiles[INVENTORY_PROFILES_MAX];
@@ -51,6 +51,11 @@ struct awaited {
     struct slice slice;
 };
 VEC(awaited_vec, struct awaited);
+
+/* A GPU that is out of service until somebody clears it, whether it is here or not. */
+struct gpu_out {
+    char uuid[GPU_UUID_MAX], why[128];
+};
 
 /* One pod's set of devices being made. */
 struct acquire {
@@ -83,6 +88,8 @@ struct gpus {
     int64_t probe_ms,
         probe_mono; /* while no driver answers: the pause, and when it is asked again */
     struct awaited_vec awaited;
+    struct gpu_out out[GPUS_OUT_MAX];
+    size_t n_out;
     struct acquire *queue, **queue_last; /* one transaction at a time */
     bool busy;
     bool (*alive)(void *ctx, struct str pod_uid);
@@ -101,6 +108,8 @@ void gpus_tell(struct gpus *g); /* o.changed, soon */
 /* gpus_read.c: answers of the helper into cards. */
 void gpus_read_scan(struct gpus *g, yyjson_val *answer);
 void gpus_read_poll(struct gpus *g, yyjson_val *answer);
+/* What runs on GPUs that are out of service ends: a node that died may have written that down and told nobody. */
+void gpus_read_out(struct gpus *g);
 void gpus_read_absence(struct gpus *g, const char *why); /* no driver is there: no card answers */
 
 /* gpus_signs.c: a number that is another when a driver was loaded or unloaded, or a GPU came or went: a few looks at
@@ -113,6 +122,13 @@ void gpus_journal_write(struct gpus *g);
 void gpus_journal_read(struct gpus *g);
 /* What the journal says of the GPUs that are here now, once for each. */
 void gpus_journal_place(struct gpus *g);
+
+/* gpus_out.c */
+int gpus_out_read(struct gpus *g,
+                  struct err *err); /* a damaged list is an error: nobody knows who is out */
+void gpus_out_add(struct gpus *g, struct card *c, const char *what);
+void gpus_out_mark(struct gpus *g,
+                   struct card *c); /* sets xid, and the trouble of a card that answers */
 
 /* gpus_carve.c */
 void gpus_unmake(struct gpus *g, struct card *c, struct slice *s);

@@ -203,7 +203,7 @@ static void read_card(struct gpus *g, yyjson_val *v, bool all) {
     }
     if (c->lost) { /* it is back */
         c->lost = c->gone = false;
-        c->trouble[0] = 0;
+        gpus_out_mark(g, c);
         gpus_tell(g);
     }
     read_numbers(c, v);
@@ -220,6 +220,7 @@ static void read_card(struct gpus *g, yyjson_val *v, bool all) {
         c->slices = (int32_t)json_i64_at(v, "slices", 0);
         c->slices = c->slices > INVENTORY_SLICES_MAX ? 0 : c->slices;
         read_profiles(c, v);
+        gpus_out_mark(g, c);
     }
     if (read_instances(g, c, v) || changed) {
         gpus_tell(g);
@@ -292,10 +293,23 @@ static void read_xid(struct gpus *g, yyjson_val *e) {
                  xids[i].text);
         g->o.note(g->o.ctx, true, "GpuXid", text);
         if (!xids[i].warning) {
-            c->xid = true;
-            snprintf(c->trouble, sizeof(c->trouble), "Xid %lld: %s", (long long)xid, xids[i].text);
+            char what[96];
+            snprintf(what, sizeof(what), "Xid %lld: %s", (long long)xid, xids[i].text);
+            gpus_out_add(g, c, what);
             tell_holders(g, c, text);
             gpus_tell(g);
+        }
+    }
+}
+
+void gpus_read_out(struct gpus *g) {
+    char text[256];
+
+    for (size_t i = 0; i < g->n; i++) {
+        const struct card *c = &g->card[i];
+        if (c->xid) {
+            snprintf(text, sizeof(text), "GPU %d (%s): %s", c->index, c->uuid, c->trouble);
+            tell_holders(g, c, text);
         }
     }
 }

@@ -332,6 +332,92 @@ static void test_xid(void **state) {
     bed_free(b);
 }
 
+static bool has_healthy_cards(void *ctx) {
+    struct bed *b = ctx;
+    size_t n = 0;
+
+    look(b);
+    for (size_t i = 0; i < b->inv.n; i++) {
+        n += b->inv.gpus[i].healthy;
+    }
+    return n == b->want_cards;
+}
+
+static void wait_healthy_cards(struct bed *b, size_t n) {
+    b->want_cards = n;
+    test_until(b->loop, has_healthy_cards, b);
+}
+
+/* What an Xid took out stays out: over a restart, with another journal, until it is cleared; and then it is whole. */
+static void test_out_until_cleared(void **state) {
+    struct bed *b = bed_new("8xh200");
+    struct err err;
+    char uuid[2][96];
+
+    start(b);
+    look(b);
+    assert_true(str_copy(b->inv.gpus[0].uuid, uuid[0], 96) &&
+                str_copy(b->inv.gpus[3].uuid, uuid[1], 96));
+    fault(
+        b,
+        "xid 0 13\nxid 0 63\nxid 3 79\nxid 1 48\n"); /* 79: lost as well; 13 and 63 take out nothing */
+    wait_healthy_cards(b, 6);
+    stop(b);
+    fault(b, "found 3\n");
+    start(b);
+    look(b);
+    assert_true(b->inv.gpus[0].healthy);
+    assert_false(b->inv.gpus[1].healthy || b->inv.gpus[3].healthy);
+    assert_true(
+        str_starts(b->inv.gpus[3].trouble, STR("Xid 79: the GPU has fallen off the bus, at 2")));
+    assert_int_equal(gpus_clear(b->gpus, str_of(uuid[0]), &err), ERR_NOT_FOUND);
+    assert_ok(gpus_clear(b->gpus, str_of(uuid[1]), &err), &err);
+    assert_non_null(strstr(b->notes, "GpuCleared: GPU GPU-"));
+    assert_true(look(b)->gpus[3].healthy);
+    assert_str_eq(b->inv.gpus[3].trouble, STR(""));
+    stop(b);
+    start(b);
+    assert_true(look(b)->gpus[3].healthy);
+    assert_false(b->inv.gpus[1].healthy);
+    bed_free(b);
+}
+
+/* Written down and told nobody, as kill -9 between the two leaves it: who runs there is ended at the start. */
+static void test_out_before_it_was_told(void **state) {
+    struct bed *b = bed_new("1xh200");
+    char list[256];
+    struct err err;
+
+    start(b);
+    assert_int_equal(acquire(b, "p", (struct place[]){{14, 4, 2}}, 1), 0);
+    int n = snprintf(list, sizeof(list), "{\"gpus\":[{\"uuid\":\"%.*s\",\"why\":\"Xid 95: x\"}]}",
+                     STR_ARG(look(b)->gpus[0].uuid));
+    stop(b);
+    snprintf(b->alive, sizeof(b->alive), "p");
+    assert_ok(file_store(b->dir, "gpus-out.json", str_from(list, (size_t)n), 0600, &err), &err);
+    start(b);
+    assert_non_null(strstr(b->trouble, "p: GPU 0"));
+    assert_non_null(strstr(b->trouble, "Xid 95"));
+    bed_free(b);
+}
+
+/* A list that cannot be read stops the start: which GPUs must not be used is not known. */
+static void test_damaged_list(void **state) {
+    static const char *const texts[] = {"", "{\"gpus\":[{\"uu", "{\"gpus\":[{\"why\":\"x\"}]}"};
+    struct bed *b = bed_new("1xh200");
+    struct err err;
+
+    start(b);
+    for (size_t i = 0; i < 3; i++) {
+        const struct gpus_options o = {.loop = b->loop, .log = &b->log.log, .dir = b->dir};
+        assert_ok(file_store(b->dir, "gpus-out.json", str_of(texts[i]), 0600, &err), &err);
+        assert_null(gpus_new(&o, &err));
+        assert_non_null(strstr(err.text, "gpus-out.json"));
+        assert_non_null(strstr(err.text, "remove it if none is"));
+    }
+    bed_free(b);
+}
+
 static void test_lost_gpu(void **state) {
     struct bed *b = bed_new("1xh200");
 
@@ -369,22 +455,6 @@ static void test_hanging_driver(void **state) {
 }
 
 /* ---- what comes and goes ---- */
-
-static bool has_healthy_cards(void *ctx) {
-    struct bed *b = ctx;
-    size_t n = 0;
-
-    look(b);
-    for (size_t i = 0; i < b->inv.n; i++) {
-        n += b->inv.gpus[i].healthy;
-    }
-    return n == b->want_cards;
-}
-
-static void wait_healthy_cards(struct bed *b, size_t n) {
-    b->want_cards = n;
-    test_until(b->loop, has_healthy_cards, b);
-}
 
 /* The machine has no driver when the node starts; it is installed, unloaded, and loaded again. */
 static void test_driver_comes_later(void **state) {
@@ -688,6 +758,9 @@ int main(void) {
         cmocka_unit_test(test_restart),
         cmocka_unit_test(test_restart_whole),
         cmocka_unit_test(test_xid),
+        cmocka_unit_test(test_out_until_cleared),
+        cmocka_unit_test(test_out_before_it_was_told),
+        cmocka_unit_test(test_damaged_list),
         cmocka_unit_test(test_lost_gpu),
         cmocka_unit_test(test_hanging_driver),
         cmocka_unit_test(test_driver_comes_later),

@@ -20,6 +20,8 @@
  * is ours then).
  */
 #include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -334,6 +336,9 @@ int nvml_helper_main(int argc, char **argv) {
     struct helper h = {.scan.lib = &h.lib};
     char line[REQUEST_MAX];
 
+    /* Half way through a create when the node dies, it must not go on beside the next node's helper. A node that died
+     * before this has closed the requests. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     buf_init(&h.out, ANSWER_MAX);
     if (greet(&h, argc > 1 ? argv[1] : NULL)) {
         listen_to_events(&h);
