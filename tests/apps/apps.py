@@ -12,6 +12,7 @@ import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from harness import check, run_tests, wait_for, with_default_queue
+from story import the_story
 
 QUEUE = "kueue.x-k8s.io/queue-name"
 
@@ -286,7 +287,6 @@ def test_a_thousand_replicas(b):
     wait_for("none", lambda: not w.get("deployment", "many")["status"].get("replicas"), seconds=120)
 
 
-
 def readme_lines(section):
     """What a section of the README has people type: without remarks behind two blanks and #."""
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "README.md"), encoding="utf-8") as f:
@@ -316,6 +316,11 @@ def test_readme(b):
         forward.wait(30)
     check(seen == {"create", "rollout", "expose", "port-forward", "exec"}, f"the section types {seen}")
     check("successfully rolled out" in b.kubectl("rollout", "status", "deployment/web", "--timeout=60s"), "and again")
+
+
+def test_a_day_of_what_stays(b):
+    """Everything that is promised to somebody who keeps things running, typed one after another (story.py)."""
+    the_story(b)
 
 
 if __name__ == "__main__":

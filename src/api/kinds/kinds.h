@@ -40,6 +40,7 @@
     KIND(fleet_history) KIND(queue_preview) KIND(reservation_check) KIND(reservation_policy)       \
     KIND(reservation) KIND(reservation_series) KIND(workload_explanation)                          \
     KIND(hardware_profile)                                                                         \
+    KIND(node_metrics) KIND(pod_metrics)                                                           \
     KIND(visible_cluster_queue) KIND(visible_local_queue)                                          \
     KIND(custom_resource_definition)
 /* clang-format on */

@@ -463,6 +463,7 @@ static void stateful_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *
     if (c->status_alone) {
         return;
     }
+    c->claims = json_mget(spec, STR("volumeClaimTemplates"));
     apps_check(spec, "statefulset", c);
     retention_check(spec, c);
     claims_check(spec, c);

@@ -113,6 +113,27 @@ static void numbers(void **state) {
 #define STATEFUL(more_) WITH("\"serviceName\":\"s\"," more_)
 #define PLAIN STATEFUL("\"replicas\":1")
 
+/* A container mounts "data"; `spec_` has the rest of the set's spec. */
+#define MOUNTS_DATA(spec_)                                                                         \
+    "{\"metadata\":{\"name\":\"d\",\"namespace\":\"n\"},\"spec\":{\"selector\":" OF_X spec_        \
+    ",\"serviceName\":\"s\",\"template\":{\"metadata\":{\"labels\":" X                             \
+    "},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"volumeMounts\":[{\"name\":"     \
+    "\"data\",\"mountPath\":\"/d\"}]}]}}}}"
+#define TEMPLATE_OF(name_)                                                                         \
+    ",\"volumeClaimTemplates\":[{\"metadata\":{\"name\":\"" name_                                  \
+    "\"},\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"resources\":{\"requests\":{\"storage\":"  \
+    "\"1Mi\"}}}}]"
+
+/* What a claim's template is called is a volume of every pod. */
+static void claims_are_volumes(void **state) {
+    static const char none[] =
+        "spec.template.spec.containers[0].volumeMounts[0].name: Not found: \"data\"\n";
+
+    REFUSED("StatefulSet", MOUNTS_DATA(TEMPLATE_OF("data")), "");
+    REFUSED("StatefulSet", MOUNTS_DATA(TEMPLATE_OF("other")), none);
+    REFUSED("StatefulSet", MOUNTS_DATA(""), none);
+}
+
 static void stateful_sets(void **state) {
     REFUSED("StatefulSet", PLAIN, "");
     REFUSED("StatefulSet", SPEC("{}", X, ""),
@@ -155,6 +176,7 @@ int main(void) {
         cmocka_unit_test(strategies),
         cmocka_unit_test(numbers),
         cmocka_unit_test(stateful_sets),
+        cmocka_unit_test(claims_are_volumes),
         cmocka_unit_test(defaults),
     };
     arena_init(&arena, 64 << 20);

@@ -114,7 +114,8 @@ static void check_mounts(yyjson_mut_val *container, yyjson_mut_val *volumes, con
         struct path here = path_index(&list_at, i);
         struct path name = path_member(&here, "name"), where = path_member(&here, "mountPath");
         struct str volume = json_mstr_at(m, "name"), path = json_mstr_at(m, "mountPath");
-        if (!seen_before(c, volumes, n_volumes, "name", volume)) {
+        if (!c->claims_elsewhere && !seen_before(c, volumes, n_volumes, "name", volume) &&
+            !seen_before(c, c->claims, yyjson_mut_arr_size(c->claims), "metadata.name", volume)) {
             struct buf b;
             buf_init(&b, 0);
             buf_json(&b, volume);

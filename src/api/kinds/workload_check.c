@@ -76,6 +76,7 @@ static int check_pod_sets(yyjson_mut_val *list, const struct path *at, struct ca
                 cause_duplicate(c, &here, name);
             }
         }
+        c->claims_elsewhere = true; /* of a StatefulSet, say */
         pod_template_check(json_mget(set, STR("template")), &template, c);
         check_reserved_resource(json_mpath(set, "template.spec"), &spec_at, c);
         check_topology_request(json_mget(set, STR("topologyRequest")), &request, c);

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "wire/json/json.h"
 
 /* One violated rule. Paths are ours: "spec.template.spec.containers[0].name". */
 enum cause_type {
@@ -26,6 +27,8 @@ struct causes {
     size_t n, cap;
     size_t bytes; /* of the texts; beyond LIMIT_CAUSES or LIMIT_CAUSES_BYTES no more are kept */
     bool status_alone; /* all but the status is as it was stored: rules about that need not look */
+    yyjson_mut_val *claims; /* of a StatefulSet: their names count among the volumes */
+    bool claims_elsewhere;  /* mounts may name what is not among the volumes */
 };
 void causes_add(struct causes *c, enum cause_type type, struct str field, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));

@@ -123,6 +123,7 @@ static void forget(struct pod *p) {
     object_unref(p->obj);
     arena_release(&p->arena);
     pod_live_free(p->live);
+    mem_free(p->usage);
     mem_free(p->shim_state);
     mem_free(p->told);
     mem_free(p->ns);
@@ -376,6 +377,7 @@ static void on_tick(void *ctx) {
         }
     }
     pods_live_tick(ps, now);
+    pods_usage_tick(ps, now);
     pods_hold_quotas(ps);
     pods_watch_disk(ps, now);
     ps->clock->timer_start(ps->tick, TICK_MS * NS_PER_MS);
@@ -493,5 +495,6 @@ void pods_free(struct pods *ps) {
         loop_child_free(ps->retired);
     }
     ps->clock->timer_free(ps->tick);
+    pods_usage_free(ps->usage);
     mem_free(ps);
 }

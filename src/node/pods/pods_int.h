@@ -75,7 +75,8 @@ struct pod {
     size_t n_sources;
     struct str *uuids;
     struct pod_devices devices;
-    struct pod_live *live; /* pods_live.c; NULL: nothing of its volumes changes */
+    struct pod_usage *usage; /* pods_usage.c; NULL: not looked at yet */
+    struct pod_live *live;   /* pods_live.c; NULL: nothing of its volumes changes */
     /* its network: pods_net.c */
     char ip[16], netns[48];
     bool attaching, attached;
@@ -111,6 +112,7 @@ struct pods {
     char userns[48]; /* that the server joins; "": it makes its own */
     int server_fd;
     bool synced;
+    struct pods_usage *usage;
     size_t n_live;       /* pods that are followed, at the last tick */
     int64_t disk_mono;   /* when the disk is looked at next */
     unsigned disk_ticks; /* of the round of measuring pods; 0: none */
@@ -138,6 +140,10 @@ void pod_live_begin(struct pod *p); /* it starts, with all that its sources say 
 void pod_live_now(struct pod *p);   /* look soon: it was changed, or is found again */
 void pod_live_step(struct pod *p);  /* also when what was asked for has come */
 void pods_live_tick(struct pods *ps, int64_t now);
+
+/* pods_usage.c */
+void pods_usage_tick(struct pods *ps, int64_t now);
+void pods_usage_free(struct pods_usage *u);
 
 /* pods_net.c: true: the pod has its network, or needs none of its own; else it goes on when it has. */
 bool pod_attach(struct pod *p);

@@ -338,3 +338,52 @@ int64_t cgroup_oom_kills(enum cgroup_mode mode, const char *name) {
     }
     return n;
 }
+
+size_t cgroup_processes(enum cgroup_mode mode, const char *name, pid_t *v, size_t cap) {
+    char dir[PATH_LEN], text[65536];
+    struct str rest, line;
+    size_t n = 0;
+    uint64_t pid;
+
+    if (mode == CGROUP_NONE || group_of(mode, V1_PIDS, name, dir)) {
+        return 0;
+    }
+    rest = str_from(text, get(dir, "cgroup.procs", text, sizeof(text)));
+    while (n < cap && str_next(&rest, '\n', &line)) {
+        if (str_to_u64(line, &pid) && pid > 1) {
+            v[n++] = (pid_t)pid;
+        }
+    }
+    return n;
+}
+
+/* The number behind a word at the beginning of a line; -1: there is none. */
+static int64_t number_after(const char *dir, const char *file, const char *word) {
+    char text[8192];
+    struct str rest = str_from(text, get(dir, file, text, sizeof(text))), line;
+    int64_t n;
+
+    while (str_next(&rest, '\n', &line)) {
+        if (str_starts(line, str_of(word)) && str_to_i64(str_skip(line, strlen(word)), &n)) {
+            return n;
+        }
+    }
+    return -1;
+}
+
+void cgroup_usage(enum cgroup_mode mode, const char *name, int64_t *cpu_ns, int64_t *memory) {
+    bool v2 = mode == CGROUP_V2;
+    char dir[PATH_LEN];
+
+    if (mode == CGROUP_NONE || group_of(mode, V1_MEMORY, name, dir)) {
+        return;
+    }
+    int64_t all = number_after(dir, v2 ? "memory.current" : "memory.usage_in_bytes", "");
+    int64_t idle = number_after(dir, "memory.stat", v2 ? "inactive_file " : "total_inactive_file ");
+    if (all >= 0) {
+        *memory = idle > 0 && idle <= all ? all - idle : all;
+    }
+    int64_t us =
+        v2 ? number_after(dir, "cpu.stat", "usage_usec ") : -1; /* of v1 it may be anywhere */
+    *cpu_ns = us >= 0 ? us * 1000 : *cpu_ns;
+}

@@ -93,6 +93,10 @@ void cgroup_remove(enum cgroup_mode mode, const char *name);
 /* SIGKILLs all members; true when any was there. */
 bool cgroup_kill(enum cgroup_mode mode, const char *name);
 int64_t cgroup_oom_kills(enum cgroup_mode mode, const char *name); /* 0 when unknown */
+/* Members, as many as there is room for. */
+size_t cgroup_processes(enum cgroup_mode mode, const char *name, pid_t *v, size_t cap);
+/* Processor time of all members so far, and memory without inactive files; each as it was where it is not counted. */
+void cgroup_usage(enum cgroup_mode mode, const char *name, int64_t *cpu_ns, int64_t *memory);
 
 /* landlock.c */
 int landlock_abi(void);

@@ -54,6 +54,7 @@ static const struct role_rule view[] = {
     {"discovery.k8s.io", "endpointslices", READ},
     {"events.k8s.io", "events", READ},
     {"policy", "poddisruptionbudgets poddisruptionbudgets/status", READ},
+    {"metrics.k8s.io", "nodes pods", READ},
     {0},
 };
 static const struct role_rule edit[] = {

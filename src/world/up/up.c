@@ -26,6 +26,7 @@
 #include "node/node.h"
 #include "node/pods/logread.h"
 #include "node/pods/talk.h"
+#include "node/usage/usage_serve.h"
 #include "port/calendar_source.h"
 #include "server/auth/audit.h"
 #include "server/auth/policy.h"
@@ -74,6 +75,7 @@ struct up {
     struct arena arena; /* what lives as long as the process: the root certificate */
     struct server_page pages[2];
     struct server *server;
+    struct usage_serve *usage;
     struct virtual_registry *virtuals; /* who answers for computed kinds */
     struct worker *worker;             /* what-if runs */
     struct worker *reader;             /* of long YAML bodies, which do not wait for those */
@@ -437,10 +439,13 @@ static int make_server(struct up *u, struct err *err) {
     u->sessions = talk_new(u->paths.data, u->loop, err);
     u->metrics = metrics_new(u->mirror, loop_clock(u->loop));
     u->virtuals = virtual_new();
+    u->usage = u->virtuals ? usage_serve_new(u->paths.data, loop_clock(u->loop), u->mirror,
+                                             u->virtuals, err)
+                           : NULL;
     u->worker = worker_new(u->loop);
     u->reader = worker_new(u->loop);
     u->zones = zones_new(&(struct zone_source){zoneinfo_read, zoneinfo_version, NULL});
-    if (u->logs == NULL || u->sessions == NULL || u->metrics == NULL || u->virtuals == NULL ||
+    if (u->logs == NULL || u->sessions == NULL || u->metrics == NULL || u->usage == NULL ||
         u->worker == NULL || u->reader == NULL || u->zones == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
@@ -646,6 +651,7 @@ static void release(struct up *u) {
     server_free(u->server);
     worker_free(u->reader);
     admission_free(u->admission);
+    usage_serve_free(u->usage);
     virtual_free(u->virtuals);
     zones_free(u->zones);
     policy_free(u->policy);
