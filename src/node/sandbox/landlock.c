@@ -130,7 +130,7 @@ static int allow_own(int ruleset, const struct sandbox *s, const struct sandbox_
     return e ? e : allow(ruleset, "/dev/shm", device, handled);
 }
 
-int landlock_enter(const struct sandbox *s, const struct sandbox_mount *v, size_t n) {
+int landlock_enter(const struct sandbox *s, const struct sandbox_container *c) {
     struct ruleset r = {.fs = ACCESS_ALL_1};
     int abi = landlock_abi();
 
@@ -146,9 +146,12 @@ int landlock_enter(const struct sandbox *s, const struct sandbox_mount *v, size_
     if (fd == -1) {
         return errno;
     }
-    /* In a cell nothing of the data folder is there but the pod's own. */
-    int e = s->cell ? allow(fd, "/", ACCESS_READ, r.fs) : allow_system(fd, s->data_dir, r.fs);
-    e = e ? e : allow_own(fd, s, v, n, r.fs);
+    /* In a cell nothing of the data folder is there but the pod's own, and an image is all its own: what is read-only
+     * in it is mounted so. */
+    int e = c->root   ? allow(fd, "/", r.fs, r.fs)
+            : s->cell ? allow(fd, "/", ACCESS_READ, r.fs)
+                      : allow_system(fd, s->data_dir, r.fs);
+    e = e || c->root ? e : allow_own(fd, s, c->mounts, c->n_mounts, r.fs);
     if (e == 0 && syscall(SYS_landlock_restrict_self, fd, 0) == -1) {
         e = errno;
     }

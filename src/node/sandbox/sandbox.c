@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "node/sandbox/view.h"
 
 enum { FILTER_MAX = 4096 };
 
@@ -192,12 +191,22 @@ static int limits(const struct sandbox *s) {
     return 0;
 }
 
-static int become(const struct sandbox *s) {
+/* `users`: a user namespace to become it in (rootfs.h); -1: none. Entering one gives every capability in it, so they
+ * are dropped behind it. */
+static int become(const struct sandbox *s, const struct sandbox_root *root, int users) {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[2] = {{0}, {0}};
+    uid_t uid = root ? root->uid : s->uid;
+    gid_t gid = root ? root->gid : s->gid;
     bool some =
         geteuid() == 0 || s->cell; /* in a user namespace whoever made it has capabilities */
 
+    if (s->uid && syscall(SYS_setgroups, 0, NULL) == -1) {
+        return errno;
+    }
+    if (users != -1 && setns(users, CLONE_NEWUSER) == -1) {
+        return errno;
+    }
     for (int cap = 0; cap < 64 && some; cap++) {
         if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == -1) {
             if (errno != EINVAL) {
@@ -207,9 +216,7 @@ static int become(const struct sandbox *s) {
         }
     }
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-    if (s->uid &&
-        (syscall(SYS_setgroups, 0, NULL) == -1 || setresgid(s->gid, s->gid, s->gid) == -1 ||
-         setresuid(s->uid, s->uid, s->uid) == -1)) {
+    if ((s->uid || root) && (setresgid(gid, gid, gid) == -1 || setresuid(uid, uid, uid) == -1)) {
         return errno;
     }
     return syscall(SYS_capset, &head, none) == -1 ? errno : 0;
@@ -224,47 +231,50 @@ static int enter_seccomp(void) {
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == -1 ? errno : 0;
 }
 
-/* Namespaces and mounts: a container's own, or (`container`) those of one that runs. */
-static int enter_spaces(const struct sandbox *s, pid_t container,
-                        const struct sandbox_mount *mounts, size_t n, const char **ret_what) {
+/* Namespaces and mounts: a container's own, or (`beside`) those of one that runs. */
+static int enter_spaces(const struct sandbox *s, pid_t beside, const struct sandbox_container *c,
+                        int *ret_users, const char **ret_what) {
+    struct rootfs_sources sources = {-1, -1, -1};
     int *trees = NULL, e;
 
     if (s->cell == NULL || s->cell->fd == -1) {
-        *ret_what = "mount the volumes";
-        return n ? ENOTSUP : 0;
+        *ret_what = c->root ? "enter an image without namespaces" : "mount the volumes";
+        return c->n_mounts || c->root ? ENOTSUP : 0;
     }
-    if (container) {
+    if (beside) {
         *ret_what = "enter the container";
-        return cell_join(s->cell, container);
+        e = c->root ? rootfs_users_of(beside, ret_users) : 0;
+        return e ? e : cell_join(s->cell, beside);
     }
     *ret_what = "open the volumes";
-    if (n && (e = mounts_open(mounts, n, s->pod_dir, &trees))) {
+    if (c->n_mounts && (e = mounts_open(c->mounts, c->n_mounts, s->pod_dir, &trees))) {
+        return e;
+    }
+    if (c->root && (e = rootfs_open(c->root, s->uid, s->gid, &sources, ret_what))) {
         return e;
     }
     *ret_what = "enter the pod's namespaces";
     e = cell_enter(s->cell);
-    if (e == 0) {
+    *ret_users = sources.users;
+    if (e == 0 && c->root) {
+        e = rootfs_enter(c->root, &sources, c->mounts, trees, c->n_mounts, c->cwd, ret_what);
+    } else if (e == 0 && c->n_mounts) {
         *ret_what = "mount the volumes";
-        e = n ? mounts_enter(mounts, trees, n, VIEW_SPARE) : 0;
+        e = mounts_enter(c->mounts, trees, c->n_mounts, MOUNTS_SPARE);
     }
     mem_free(trees);
     return e;
 }
 
-static int enter(const struct sandbox *s, pid_t container, const struct sandbox_mount *mounts,
-                 size_t n, const char *cwd, const char **ret_what) {
-    int e;
+static int enter(const struct sandbox *s, pid_t beside, const struct sandbox_container *c,
+                 const char **ret_what) {
+    int e, users = -1;
 
     *ret_what = "join the cgroup";
     if ((e = cgroup_join(s))) {
         return e;
     }
-    if (s->plain) {
-        *ret_what = "enter the working folder";
-        prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
-        return cwd && chdir(cwd) == -1 ? errno : 0;
-    }
-    if ((e = enter_spaces(s, container, mounts, n, ret_what))) {
+    if ((e = enter_spaces(s, beside, c, &users, ret_what))) {
         return e;
     }
     *ret_what = "set limits";
@@ -275,13 +285,13 @@ static int enter(const struct sandbox *s, pid_t container, const struct sandbox_
               ? 002
               : 022); /* see users.h: a project's files are its group's */
     *ret_what = "become the pod's user";
-    if ((e = become(s))) {
+    if ((e = become(s, c->root, users))) {
         return e;
     }
     /* Dies with its shim: a killed shim leaves no workload that nobody watches. */
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     *ret_what = "enter the working folder";
-    if (cwd && chdir(cwd) == -1) {
+    if (c->cwd && chdir(c->cwd) == -1) {
         return errno;
     }
     *ret_what = "give up new privileges";
@@ -289,19 +299,19 @@ static int enter(const struct sandbox *s, pid_t container, const struct sandbox_
         return errno;
     }
     *ret_what = "enter Landlock";
-    if ((e = landlock_enter(s, mounts, n))) {
+    if ((e = landlock_enter(s, c))) {
         return e;
     }
     *ret_what = "enter seccomp";
     return enter_seccomp();
 }
 
-int sandbox_enter(const struct sandbox *s, const struct sandbox_mount *mounts, size_t n,
-                  const char *cwd, const char **ret_what) {
-    return enter(s, 0, mounts, n, cwd, ret_what);
+int sandbox_enter(const struct sandbox *s, const struct sandbox_container *c,
+                  const char **ret_what) {
+    return enter(s, 0, c, ret_what);
 }
 
-int sandbox_join(const struct sandbox *s, pid_t container, const struct sandbox_mount *mounts,
-                 size_t n, const char *cwd, const char **ret_what) {
-    return enter(s, container, mounts, n, cwd, ret_what);
+int sandbox_join(const struct sandbox *s, pid_t beside, const struct sandbox_container *c,
+                 const char **ret_what) {
+    return enter(s, beside, c, ret_what);
 }

@@ -13,15 +13,12 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "node/mounts/mounts.h"
+#include "node/mounts/rootfs.h"
 #include "node/sandbox/cell.h"
 #include "node/sandbox/devices.h"
 
 enum cgroup_mode { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
-
-struct sandbox_mount {
-    const char *source, *target;
-    bool read_only;
-};
 
 /* A volume in memory (emptyDir, medium Memory): a folder of the pod's own, as containers name its source. */
 struct sandbox_memory {
@@ -31,7 +28,6 @@ struct sandbox_memory {
 
 struct sandbox {
     bool strict;                 /* a limit that cannot be set is an error */
-    bool plain;                  /* cgroup and working folder alone: podman makes its own walls */
     bool walls;                  /* namespaces of the pod's own: see cell.h */
     const struct pod_cell *cell; /* opened; NULL: none */
     const char *hostname;        /* NULL: the machine's */
@@ -74,14 +70,22 @@ void sandbox_lacks(const struct sandbox_probe *p, struct buf *out);
 /* Builds the seccomp filter once per process; children use it. */
 int sandbox_prepare(struct err *err);
 
+/* What differs between the containers of a pod. */
+struct sandbox_container {
+    const struct sandbox_mount *mounts;
+    size_t n_mounts;
+    const struct sandbox_root *root; /* NULL: the view of the machine (view.h) */
+    const char *cwd;                 /* or NULL */
+};
+
 /* In the child. Returns 0, or an errno with *ret_what naming the step. Only async-signal-safe-ish
  * calls. */
-int sandbox_enter(const struct sandbox *s, const struct sandbox_mount *mounts, size_t n,
-                  const char *cwd, const char **ret_what);
+int sandbox_enter(const struct sandbox *s, const struct sandbox_container *c,
+                  const char **ret_what);
 /* The same beside a container that runs, for what is executed in it: its namespaces and mounts, and the same walls.
- * `mounts` are those of the container. In a forked child of the pod's shim. */
-int sandbox_join(const struct sandbox *s, pid_t container, const struct sandbox_mount *mounts,
-                 size_t n, const char *cwd, const char **ret_what);
+ * In a forked child of the pod's shim. */
+int sandbox_join(const struct sandbox *s, pid_t beside, const struct sandbox_container *c,
+                 const char **ret_what);
 
 /* cgroup.c */
 enum cgroup_mode cgroup_probe(void);
@@ -100,14 +104,6 @@ void cgroup_usage(enum cgroup_mode mode, const char *name, int64_t *cpu_ns, int6
 
 /* landlock.c */
 int landlock_abi(void);
-int landlock_enter(const struct sandbox *s, const struct sandbox_mount *mounts,
-                   size_t n); /* 0 or errno */
-
-/* mounts.c: the volumes of a container in their places, in a copy of the mounts around it. A source is opened where
- * the machine can be seen (mounts_open: detached trees; -1 for what lies below `pod_dir`/root, which a cell shows at
- * its own path), and mounted where it cannot. `spare`: a folder on which a new root may be put together. 0 or errno.
- * */
-int mounts_open(const struct sandbox_mount *v, size_t n, const char *pod_dir, int **ret_trees);
-int mounts_enter(const struct sandbox_mount *v, const int *trees, size_t n, const char *spare);
+int landlock_enter(const struct sandbox *s, const struct sandbox_container *c); /* 0 or errno */
 
 #endif

@@ -76,7 +76,7 @@ static int inside(struct bed *b, int (*try)(const struct bed *b)) {
     if (pid == 0) {
         const char *what;
         e = b->few_processes ? lose_resource(b->few_processes) : 0;
-        e = e ? e : sandbox_enter(&b->sandbox, NULL, 0, b->root, &what);
+        e = e ? e : sandbox_enter(&b->sandbox, &(struct sandbox_container){.cwd = b->root}, &what);
         e = e ? 1000 + e : try(b);
         (void)!write(pipes[1], &e, sizeof(e));
         _exit(0);

@@ -96,12 +96,7 @@ struct shim_container {
     struct str name;
     bool init, sidecar;
     char **argv, **envp;
-    char **cleanup; /* run when all is over, should it have begun; NULL: nothing */
-    char **
-        enter; /* put before a command that is to run inside (podman exec NAME); NULL: our own walls are put up */
-    const char *cwd;
-    struct sandbox_mount *mounts;
-    size_t n_mounts;
+    struct sandbox_container inside;
     enum container_state state;
     pid_t pid;
     int restarts;
@@ -185,7 +180,6 @@ void shim_tell(struct shim *s, const struct shim_container *c, bool warning, con
 
 /* shim_exec.c: forks and executes; on failure the container ended with a reason. */
 void shim_exec(struct shim *s, struct shim_container *c);
-void shim_cleanup(const struct shim_container *c);
 /* Another process inside of the container, in a session of its own, with its walls and variables. Descriptors are the
  * caller's and stay open; -1 is nobody's. `terminal`: `in` is one, and becomes the session's. 0 or errno, with what
  * could not be done. */

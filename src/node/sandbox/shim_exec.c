@@ -14,16 +14,14 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "node/sandbox/shim.h"
 #include "node/sandbox/terminal.h"
 
 extern char **environ;
 
-enum { CLEANUP_MS = 10000, CLEANUP_STEP_MS = 10, CHILD_STACK = 1 << 20 };
+enum { CHILD_STACK = 1 << 20 };
 
 struct exec_failure {
     int error;
@@ -78,8 +76,8 @@ static void become(struct becoming *b) {
 
     b->f.error = become_child(b->ends);
     if (b->f.error == 0) {
-        b->f.error = b->beside ? sandbox_join(s, b->beside, c->mounts, c->n_mounts, c->cwd, &what)
-                               : sandbox_enter(s, c->mounts, c->n_mounts, c->cwd, &what);
+        b->f.error = b->beside ? sandbox_join(s, b->beside, &c->inside, &what)
+                               : sandbox_enter(s, &c->inside, &what);
     }
     if (b->f.error == 0) {
         environ = c->envp;
@@ -143,51 +141,21 @@ static pid_t spawn_forked(struct becoming *b) {
 
 /* Waits until the child has become argv, or has said why not; then it is reaped as a stranger. */
 static pid_t spawn(struct becoming *b, struct exec_failure *f) {
-    pid_t pid = b->s->sandbox.uid ? spawn_borrowed(b) : spawn_forked(b);
+    bool lean = b->s->sandbox.uid && b->c->inside.root == NULL; /* an image's root takes memory */
+    pid_t pid = lean ? spawn_borrowed(b) : spawn_forked(b);
 
     *f = b->f;
     return f->error ? 0 : pid;
 }
 
-/* enter..., argv..., NULL; NULL: no memory. What is entered by a command ("podman", "exec", NAME) is told of stdin and
- * a terminal behind its second word. */
-static char **inside_argv(const struct shim_container *c, const struct shim_inside *how) {
-    static char with_stdin[] = "--interactive", with_tty[] = "--tty";
-    char **argv = how->argv;
-    size_t n = 0, m = 0, k = 0;
-
-    while (c->enter && c->enter[n]) {
-        n++;
-    }
-    while (argv[m]) {
-        m++;
-    }
-    char **all = mem_alloc((n + m + 3) * sizeof(*all));
-    for (size_t i = 0; all && i < n; i++) {
-        all[k++] = c->enter[i];
-        if (i == 1 && how->in != -1) {
-            all[k++] = with_stdin;
-        }
-        if (i == 1 && how->terminal) {
-            all[k++] = with_tty;
-        }
-    }
-    if (all) {
-        memcpy(all + k, argv, (m + 1) * sizeof(*all));
-    }
-    return all;
-}
-
 int shim_inside(struct shim *s, struct shim_container *c, const struct shim_inside *how,
                 pid_t *ret_pid, char what[64]) {
     const struct child_ends ends = {how->in, how->out, how->err, how->terminal};
-    char **argv = inside_argv(c, how);
-    struct exec_failure f = {ENOMEM, "fork"};
+    struct exec_failure f;
 
-    struct becoming b = {.s = s, .c = c, .beside = c->pid, .ends = &ends, .argv = argv};
+    struct becoming b = {.s = s, .c = c, .beside = c->pid, .ends = &ends, .argv = how->argv};
 
-    *ret_pid = argv ? spawn(&b, &f) : 0;
-    mem_free(argv);
+    *ret_pid = spawn(&b, &f);
     snprintf(what, 64, "%s", f.what);
     return f.error;
 }
@@ -286,32 +254,4 @@ void shim_exec(struct shim *s, struct shim_container *c) {
     keep(&c->fd[1], err[0]);
     c->state = CONTAINER_RUNNING;
     shim_life_begin(s, c);
-}
-
-/* What a container leaves behind when it is killed is taken away, within CLEANUP_MS. */
-void shim_cleanup(const struct shim_container *c) {
-    if (c->cleanup == NULL || c->cleanup[0] == NULL || c->started_ns == 0) {
-        return;
-    }
-    pid_t pid = fork();
-    if (pid == 0) {
-        sigset_t none;
-        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-        dup2(null, 0);
-        dup2(null, 1);
-        dup2(null, 2);
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-        syscall(SYS_close_range, 3u, ~0u, 4u /* close on exec */);
-        environ = c->envp;
-        execvp(c->cleanup[0], c->cleanup);
-        _exit(127);
-    }
-    for (int waited = 0; pid > 0 && waitpid(pid, NULL, WNOHANG) == 0; waited += CLEANUP_STEP_MS) {
-        if (waited >= CLEANUP_MS) {
-            kill(pid, SIGKILL);
-        }
-        usleep(CLEANUP_STEP_MS * 1000);
-    }
 }

@@ -453,9 +453,6 @@ static void run(struct shim *s) {
     kill_all(s);
     while (waitpid(-1, NULL, WNOHANG) > 0) {
     }
-    for (size_t i = 0; i < s->n; i++) {
-        shim_cleanup(&s->v[i]);
-    }
 }
 
 static void release(struct shim *s) {

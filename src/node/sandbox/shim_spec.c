@@ -31,13 +31,28 @@ static void read_mounts(struct shim *s, struct shim_container *c, yyjson_val *li
     yyjson_val *e;
     size_t n = yyjson_arr_size(list);
 
-    c->mounts = n ? ARENA_ARRAY(&s->arena, struct sandbox_mount, n) : NULL;
+    struct sandbox_mount *v = n ? ARENA_ARRAY(&s->arena, struct sandbox_mount, n) : NULL;
+    c->inside.mounts = v;
     yyjson_arr_iter_init(list, &it);
-    while (c->mounts && (e = yyjson_arr_iter_next(&it))) {
-        c->mounts[c->n_mounts++] =
+    while (v && (e = yyjson_arr_iter_next(&it))) {
+        v[c->inside.n_mounts++] =
             (struct sandbox_mount){.source = text(s, json_get(e, STR("source"))),
                                    .target = text(s, json_get(e, STR("target"))),
                                    .read_only = json_bool_at(e, "readOnly", false)};
+    }
+}
+
+/* Of an image; absent: the view of the machine. */
+static void read_root(struct shim *s, struct shim_container *c, yyjson_val *v) {
+    struct sandbox_root *r = v ? ARENA_NEW(&s->arena, struct sandbox_root) : NULL;
+
+    if (r) {
+        *r = (struct sandbox_root){.lower = text(s, json_get(v, STR("lower"))),
+                                   .layer = text(s, json_get(v, STR("layer"))),
+                                   .read_only = json_bool_at(v, "readOnly", false),
+                                   .uid = (uid_t)json_i64_at(v, "uid", 0),
+                                   .gid = (gid_t)json_i64_at(v, "gid", 0)};
+        c->inside.root = r;
     }
 }
 
@@ -100,22 +115,20 @@ static void read_life(struct shim *s, struct shim_container *c, yyjson_val *e) {
 }
 
 static void read_container(struct shim *s, struct shim_container *c, yyjson_val *e) {
-    *c = (struct shim_container){
-        .name = str_of(text(s, json_get(e, STR("name")))),
-        .init = json_bool_at(e, "init", false),
-        .sidecar = json_bool_at(e, "sidecar", false),
-        .argv = texts(s, json_get(e, STR("argv"))),
-        .envp = texts(s, json_get(e, STR("env"))),
-        .cleanup = json_get(e, STR("cleanup")) ? texts(s, json_get(e, STR("cleanup"))) : NULL,
-        .enter = json_get(e, STR("enter")) ? texts(s, json_get(e, STR("enter"))) : NULL,
-        .fd = {-1, -1},
-        .stdin_fd = -1,
-        .has_stdin = json_bool_at(e, "stdin", false),
-        .stdin_once = json_bool_at(e, "stdinOnce", false),
-        .tty = json_bool_at(e, "tty", false),
-        .log = {.dir = -1, .fd = -1}};
+    *c = (struct shim_container){.name = str_of(text(s, json_get(e, STR("name")))),
+                                 .init = json_bool_at(e, "init", false),
+                                 .sidecar = json_bool_at(e, "sidecar", false),
+                                 .argv = texts(s, json_get(e, STR("argv"))),
+                                 .envp = texts(s, json_get(e, STR("env"))),
+                                 .fd = {-1, -1},
+                                 .stdin_fd = -1,
+                                 .has_stdin = json_bool_at(e, "stdin", false),
+                                 .stdin_once = json_bool_at(e, "stdinOnce", false),
+                                 .tty = json_bool_at(e, "tty", false),
+                                 .log = {.dir = -1, .fd = -1}};
     yyjson_val *cwd = json_get(e, STR("cwd"));
-    c->cwd = cwd ? text(s, cwd) : NULL;
+    c->inside.cwd = cwd ? text(s, cwd) : NULL;
+    read_root(s, c, json_get(e, STR("root")));
     read_mounts(s, c, json_get(e, STR("mounts")));
     read_life(s, c, e);
     buf_init(&c->log.part[0], SHIM_LINE_MAX * 2);
@@ -124,8 +137,7 @@ static void read_container(struct shim *s, struct shim_container *c, yyjson_val 
 }
 
 static void read_sandbox(struct shim *s, yyjson_val *v) {
-    s->sandbox = (struct sandbox){.plain = json_bool_at(v, "plain", false),
-                                  .uid = (uid_t)json_i64_at(v, "uid", 0),
+    s->sandbox = (struct sandbox){.uid = (uid_t)json_i64_at(v, "uid", 0),
                                   .gid = (gid_t)json_i64_at(v, "gid", 0),
                                   .data_dir = text(s, json_get(v, STR("dataDir"))),
                                   .pod_dir = s->dir,

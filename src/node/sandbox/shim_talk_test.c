@@ -13,7 +13,7 @@
 #include "wire/podtalk.h"
 
 struct bed {
-    char dir[PATH_LEN];
+    char dir[PATH_LEN], root[PATH_LEN];
     struct arena arena;
     pid_t shim;
 };
@@ -29,6 +29,8 @@ static int set_up(void **state) {
     struct bed *b = calloc(1, sizeof(*b));
 
     test_folder(b->dir);
+    assert_int_equal(path_join(b->root, b->dir, "root", NULL), 0);
+    assert_int_equal(dir_make(b->root, 0755, NULL), 0);
     arena_init(&b->arena, 16 << 20);
     *state = b;
     return 0;
@@ -53,11 +55,11 @@ static void begin(struct bed *b, const char *more, const char *script) {
     const char *verbs = getenv("BERTH_TEST_VERBS");
     struct str text = arena_f(
         &b->arena,
-        "{\"uid\":\"u\",\"restartPolicy\":\"Never\",\"grace\":1,\"sandbox\":{\"plain\":true,"
+        "{\"uid\":\"u\",\"restartPolicy\":\"Never\",\"grace\":1,\"sandbox\":{"
         "\"cgroup\":0,\"cgroupName\":\"x\",\"dataDir\":\"/none\"},\"containers\":[{\"name\":"
         "\"main\",%s\"argv\":[\"sh\",\"-c\",\"%s\"],\"env\":[\"PATH=/usr/bin:/bin\","
         "\"FROM=container\"],\"cwd\":\"%s\"}]}",
-        more, script, b->dir);
+        more, script, b->root);
 
     assert_int_equal(file_store(b->dir, "spec.json", text, 0600, NULL), 0);
     b->shim = fork();
@@ -224,7 +226,7 @@ static void test_hang_up(void **state) {
     hear(fd, &o, &c, "up");
     close(fd);
     forget(&c);
-    assert_int_equal(file_load(b->dir, "pid", &b->arena, &text, NULL), 0);
+    assert_int_equal(file_load(b->root, "pid", &b->arena, &text, NULL), 0);
     int64_t pid = 0;
     assert_true(str_to_i64(str_trim(text), &pid));
     while (kill((pid_t)pid, 0) == 0) {

@@ -13,7 +13,7 @@
 #include "wire/podlog.h"
 
 struct bed {
-    char dir[PATH_LEN];
+    char dir[PATH_LEN], root[PATH_LEN]; /* root: where containers may write */
     struct arena arena;
 };
 
@@ -21,6 +21,8 @@ static int set_up(void **state) {
     struct bed *b = calloc(1, sizeof(*b));
 
     test_folder(b->dir);
+    assert_int_equal(path_join(b->root, b->dir, "root", NULL), 0);
+    assert_int_equal(dir_make(b->root, 0755, NULL), 0);
     arena_init(&b->arena, 128 << 20);
     *state = b;
     return 0;
@@ -40,7 +42,7 @@ static void spec(struct bed *b, const char *policy, const char *containers) {
     struct str text =
         arena_f(&b->arena,
                 "{\"uid\":\"u\",\"restartPolicy\":\"%s\",\"grace\":5,\"backoffMs\":10,"
-                "\"sandbox\":{\"plain\":true,\"cgroup\":0,\"cgroupName\":\"x\","
+                "\"sandbox\":{\"cgroup\":0,\"cgroupName\":\"x\","
                 "\"dataDir\":\"/none\"},\"containers\":[%s]}",
                 policy, containers);
     assert_int_equal(file_store(b->dir, "spec.json", text, 0600, NULL), 0);
@@ -51,7 +53,7 @@ static const char *container(struct bed *b, const char *name, const char *more,
     return arena_f(&b->arena,
                    "{\"name\":\"%s\",%s\"argv\":[\"sh\",\"-c\",\"%s\"],"
                    "\"env\":[\"PATH=/usr/bin:/bin\",\"BERTH_POD_UID=%s\"],\"cwd\":\"%s\"}",
-                   name, more, script, b->dir, b->dir)
+                   name, more, script, b->dir, b->root)
         .p;
 }
 
@@ -123,13 +125,13 @@ static void test_order(void **state) {
 
     spec(b, "Never", v);
     assert_int_equal(run(b), 0);
-    assert_int_equal(file_load(b->dir, "order", &b->arena, &order, NULL), 0);
+    assert_int_equal(file_load(b->root, "order", &b->arena, &order, NULL), 0);
     assert_str_eq(order, STR("i1\nside\ni2\nmain\n"));
     assert_str_eq(json_str_at(state_json(b), "phase"), STR("Succeeded"));
     assert_int_equal(json_i64_at(container_state(b, 1), "end.signal", 0), SIGTERM);
     /* With the state there, the folder is not run a second time. */
     assert_int_equal(run(b), 2);
-    assert_int_equal(file_load(b->dir, "order", &b->arena, &order, NULL), 0);
+    assert_int_equal(file_load(b->root, "order", &b->arena, &order, NULL), 0);
     assert_str_eq(order, STR("i1\nside\ni2\nmain\n"));
 }
 
@@ -349,25 +351,6 @@ static void test_rotation(void **state) {
     assert_true(str_ends(all_text(b, "log/main", "0.log"), STR("0700000\n")));
 }
 
-/* What a container names for its end runs once all is over, also when it failed; never for one that did not begin. */
-static void test_cleanup(void **state) {
-    struct bed *b = *state;
-    char path[PATH_LEN];
-    const char *touch = arena_f(&b->arena, "\"cleanup\":[\"touch\",\"%s/gone\"],", b->dir).p;
-    const char *never = arena_f(&b->arena, "\"cleanup\":[\"touch\",\"%s/never\"],", b->dir).p;
-
-    spec(b, "Never",
-         arena_f(&b->arena, "%s,%s",
-                 container(b, "one", arena_f(&b->arena, "\"init\":true,%s", touch).p, "exit 1"),
-                 container(b, "two", never, "true"))
-             .p);
-    run(b);
-    snprintf(path, sizeof(path), "%.500s/gone", b->dir);
-    assert_int_equal(access(path, F_OK), 0);
-    snprintf(path, sizeof(path), "%.500s/never", b->dir);
-    assert_int_equal(access(path, F_OK), -1);
-}
-
 static void test_stop_by_signal(void **state) {
     struct bed *b = *state;
     union sigval grace = {.sival_int = 0};
@@ -377,7 +360,7 @@ static void test_stop_by_signal(void **state) {
     spec(b, "Always",
          container(b, "main", "", "trap '' TERM; (setsid sleep 901 &); touch up; sleep 902"));
     pid_t pid = start(b);
-    snprintf(up, sizeof(up), "%.500s/up", b->dir);
+    snprintf(up, sizeof(up), "%.500s/up", b->root);
     while (state_json(b) == NULL || access(up, F_OK) == -1) {
         usleep(2000);
     }
@@ -448,7 +431,7 @@ static void test_readiness(void **state) {
     while (!told(b, "Unhealthy", "Readiness probe failed: not yet\n")) {
         usleep(5000);
     }
-    assert_int_equal(file_store(b->dir, "ok", STR(""), 0644, NULL), 0);
+    assert_int_equal(file_store(b->root, "ok", STR(""), 0644, NULL), 0);
     until(b, "ready", "true");
     stop(pid, 1);
 }
@@ -467,7 +450,7 @@ static void test_liveness(void **state) {
     pid_t pid = start(b);
     until(b, "restarts", "2");
     assert_true(told(b, "Killing", "Container main failed startup probe, will be restarted"));
-    assert_int_equal(file_store(b->dir, "fine", STR(""), 0644, NULL), 0);
+    assert_int_equal(file_store(b->root, "fine", STR(""), 0644, NULL), 0);
     assert_true(told(b, "Killing", "Container main failed liveness probe, will be restarted"));
     until(b, "ready", "true");
     assert_int_equal(json_i64_at(container_state(b, 0), "last.exitCode", 0), 137);
@@ -488,7 +471,7 @@ static void test_hooks(void **state) {
     until(b, "started", "true");
     usleep(200000);
     stop(pid, 30);
-    assert_int_equal(file_load(b->dir, "order", &b->arena, &order, NULL), 0);
+    assert_int_equal(file_load(b->root, "order", &b->arena, &order, NULL), 0);
     assert_str_eq(order, STR("post\npre\nterm\n"));
     assert_true(told(b, "Killing", "Stopping container main"));
 }
@@ -520,15 +503,15 @@ static void test_sidecars_end_last(void **state) {
                  container(b, "main", "", "sleep 0.1; echo main >> order"))
              .p);
     assert_int_equal(run(b), 0);
-    assert_int_equal(file_load(b->dir, "order", &b->arena, &order, NULL), 0);
+    assert_int_equal(file_load(b->root, "order", &b->arena, &order, NULL), 0);
     assert_str_eq(order, STR("main\ns2\ns1\n"));
 }
 
 static void test_messages(void **state) {
     struct bed *b = *state;
-    const char *file = arena_f(&b->arena, "\"messageFile\":\"%s/m\",", b->dir).p;
+    const char *file = arena_f(&b->arena, "\"messageFile\":\"%s/m\",", b->root).p;
     const char *none =
-        arena_f(&b->arena, "\"messageFile\":\"%s/n\",\"messageFromLog\":true,", b->dir).p;
+        arena_f(&b->arena, "\"messageFile\":\"%s/n\",\"messageFromLog\":true,", b->root).p;
 
     spec(b, "Never",
          arena_f(&b->arena, "%s,%s,%s,%s",
@@ -554,7 +537,6 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_restarts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rotation, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_cleanup, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stop_by_signal, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_readiness, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_liveness, set_up, tear_down),

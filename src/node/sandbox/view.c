@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "node/files/files.h"
+#include "node/mounts/mounts.h"
 #include "node/sandbox/devices.h"
 
 struct view_failure {
@@ -26,7 +27,7 @@ struct view_failure {
 };
 
 /* Not the machine's: made empty, and filled by each pod. */
-static const char *const own[] = {"proc", "dev", "tmp", "run", VIEW_SPARE + 1, "lost+found"};
+static const char *const own[] = {"proc", "dev", "tmp", "run", MOUNTS_SPARE + 1, "lost+found"};
 
 static struct timespec root_changed;
 
@@ -107,7 +108,7 @@ static int add_own(const char *root) {
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
         if (path_join(path, root, own[i], NULL) ||
-            (mkdir(path, strcmp(own[i], VIEW_SPARE + 1) == 0 ? 0700 : 0755) == -1 &&
+            (mkdir(path, strcmp(own[i], MOUNTS_SPARE + 1) == 0 ? 0700 : 0755) == -1 &&
              errno != EEXIST)) {
             return errno;
         }

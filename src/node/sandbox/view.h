@@ -15,9 +15,6 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Where a container's root is put together when a volume is wanted where the view has nothing. */
-#define VIEW_SPARE "/.berth"
-
 /* Makes it; the descriptor of its mount namespace, or -1 with errno and *ret_what naming the step. Needs
  * CAP_SYS_ADMIN in a user namespace that owns our mount namespace. `owner`: the user of the machine whose
  * user namespace it is, and whose home is empty; 0: root. */

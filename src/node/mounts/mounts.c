@@ -1,5 +1,5 @@
 /*
- * mounts: the volumes of a container in their places, in a copy of the mounts of its pod.
+ * mounts: see mounts.h.
  *
  * A volume may be wanted where there is something (/etc/hosts): it is mounted over it. Or where there is nothing
  * (/data), and the folders around are read-only: then a new root on a tmpfs gets every entry of the old one bound
@@ -8,6 +8,8 @@
  *
  * Two places in one container may lead one into the other (/data and /data/in), so they are mounted in their order.
  */
+#include "node/mounts/mounts.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +25,6 @@
 #include "base/str.h"
 #include "node/files/beneath.h"
 #include "node/files/files.h"
-#include "node/sandbox/sandbox.h"
 
 enum { WAYS_MAX = 256 };
 
@@ -183,8 +184,7 @@ static int make_place(const char *root, const char *path, bool folder) {
     return fd;
 }
 
-/* A detached copy of what lies at `path`, with all that is mounted below; no link on the way. -1 with errno. */
-static int open_tree_of(const char *path) {
+int mounts_tree(const char *path) {
     int fd = beneath_root(path, O_PATH), tree = -1, e = errno;
 
     if (fd != -1) {
@@ -209,13 +209,13 @@ static int protect(int tree, bool read_only) {
                : 0;
 }
 
-static int bind_volume(const struct ways *w, size_t i) {
-    const struct sandbox_mount *m = &w->v[i];
+int mounts_place(const char *root, const struct sandbox_mount *m, int tree) {
     struct stat st;
-    int tree = w->trees[i] != -1 ? w->trees[i] : open_tree_of(m->source);
+
+    tree = tree != -1 ? tree : mounts_tree(m->source);
     int place = tree == -1 || fstat(tree, &st) == -1
                     ? -1
-                    : make_place(w->root, m->target, S_ISDIR(st.st_mode));
+                    : make_place(root, m->target, S_ISDIR(st.st_mode));
     int e = place == -1 ? errno : protect(tree, m->read_only);
 
     if (e == 0 && syscall(SYS_move_mount, tree, "", place, "",
@@ -305,7 +305,7 @@ int mounts_open(const struct sandbox_mount *v, size_t n, const char *pod_dir, in
     for (size_t i = 0; i < n; i++) {
         bool below = !strncmp(v[i].source, pod_dir, own) &&
                      !strncmp(v[i].source + own, "/root/", strlen("/root/"));
-        trees[i] = below ? -1 : open_tree_of(v[i].source);
+        trees[i] = below ? -1 : mounts_tree(v[i].source);
         if (trees[i] == -1 && !below) {
             int e = errno;
             mem_free(trees);
@@ -326,7 +326,7 @@ static int new_root(struct ways *w) {
     }
     int e = make_anew(w, "", open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), false, 0);
     for (size_t i = 0; i < w->n && e == 0; i++) {
-        e = bind_volume(w, i);
+        e = mounts_place(w->root, &w->v[i], w->trees[i]);
     }
     if (e) {
         return e;
@@ -349,7 +349,7 @@ static int mount_all(struct ways *w) {
         return new_root(w);
     }
     for (size_t i = 0; i < w->n && e == 0; i++) {
-        e = bind_volume(w, i);
+        e = mounts_place(w->root, &w->v[i], w->trees[i]);
     }
     return e;
 }
