@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "node/images/podman.h"
 #include "node/net/model.h"
 #include "node/node_int.h"
 
@@ -378,10 +379,6 @@ static int lock_folder(struct node *n, struct err *err) {
     return 0;
 }
 
-static bool podman_installed(void) {
-    return access("/usr/bin/podman", X_OK) == 0 || access("/usr/local/bin/podman", X_OK) == 0;
-}
-
 /* May other users pass through every folder on the way? Files of the data folder have modes of their own. */
 static bool passable(const char *path) {
     char part[PATH_LEN];
@@ -413,17 +410,9 @@ static void let_pass(struct node *n) {
     }
 }
 
-static bool runs_podman(enum node_runtime r) {
-    return r == NODE_RUNTIME_PODMAN || (r == NODE_RUNTIME_AUTO && podman_installed());
-}
-
-void node_isolation(enum node_runtime runtime, struct buf *ret_has, struct buf *ret_lacks) {
+void node_isolation(struct buf *ret_has, struct buf *ret_lacks) {
     struct sandbox_probe p;
 
-    if (runs_podman(runtime)) {
-        buf_c(ret_has, "pods run with podman");
-        return;
-    }
     sandbox_probe(&p);
     sandbox_describe(&p, ret_has);
     sandbox_lacks(&p, ret_lacks);
@@ -434,9 +423,6 @@ static int check_isolation(const struct node *n, struct err *err) {
     struct buf has, lacks;
     int code = 0;
 
-    if (n->podman) {
-        return 0;
-    }
     buf_init(&has, 4096);
     buf_init(&lacks, 4096);
     sandbox_describe(&n->probe, &has);
@@ -470,6 +456,29 @@ static void on_volume_over(void *ctx, struct str ns, struct str claim, const cha
     pods_claim_over(n->pods, ns, claim, why);
 }
 
+/* Pods in images take podman and namespaces. With auto it is said why there are none; asked for by name, there is no
+ * node without. */
+static int start_images(struct node *n, struct err *err) {
+    const struct images_options o = {
+        .loop = n->loop, .log = n->log, .program = n->program, .dir = n->images_dir};
+    const char *lacks = podman_program() == NULL ? "podman is not installed (apt install podman)"
+                        : !n->probe.mounts       ? "this machine has no namespaces for pods"
+                                                 : NULL;
+
+    if (n->o.runtime == NODE_RUNTIME_PROCESS || (lacks && n->o.runtime == NODE_RUNTIME_AUTO)) {
+        return 0;
+    }
+    if (lacks) {
+        return err_set(err, ERR_UNSUPPORTED, "--runtime podman: %s", lacks);
+    }
+    int code = path_join(n->images_dir, n->data_dir, "images", err);
+    if (code == 0) {
+        n->images = images_new(&o, err);
+        code = n->images ? 0 : ERR_NOMEM;
+    }
+    return code;
+}
+
 static int start_pods(struct node *n, struct err *err) {
     sandbox_probe(&n->probe);
     n->probe.hidden = n->probe.root && !passable(n->data_dir);
@@ -480,8 +489,8 @@ static int start_pods(struct node *n, struct err *err) {
                        "mounts: choose another folder or make its way passable (chmod o+x)",
                        n->data_dir);
     }
-    n->podman = runs_podman(n->o.runtime);
     int code = check_isolation(n, err);
+    code = code ? code : start_images(n, err);
     code = code ? code : users_init(&n->users, n->dir, err);
     if (code) {
         return code;
@@ -496,7 +505,9 @@ static int start_pods(struct node *n, struct err *err) {
                                    .program = n->program,
                                    .node_name = n->name,
                                    .host_path_dir = n->o.host_path_dir,
-                                   .podman = n->podman,
+                                   .images = n->images,
+                                   .images_dir = n->images_dir,
+                                   .images_always = n->o.runtime == NODE_RUNTIME_PODMAN,
                                    .strict = n->o.require_isolation,
                                    .network = n->network,
                                    .facts = {.pod_ip = STR("127.0.0.1"),
@@ -514,7 +525,7 @@ static int start_pods(struct node *n, struct err *err) {
                                             .log = n->log,
                                             .kube = n->kube,
                                             .writer = n->writer,
-                                            .users = n->probe.root && !n->podman ? &n->users : NULL,
+                                            .users = n->probe.root ? &n->users : NULL,
                                             .data_dir = n->data_dir,
                                             .node_name = n->name,
                                             .over = on_volume_over,
@@ -590,6 +601,7 @@ void node_free(struct node *n) {
     feed_free(n->feed);
     volume_keeper_free(n->volumes);
     pods_free(n->pods);
+    images_free(n->images);
     net_watch_free(n->net_watch);
     network_free(n->network);
     gpus_free(n->gpus);

@@ -5,11 +5,12 @@
  * is that Node, and runs each under a shim of its own, so that a training run survives a restart of
  * `berth node` and of `berth up`. It talks to the API as any client would.
  *
- * Hidden verbs. The binary must offer three verbs to itself, before it parses anything else:
+ * Hidden verbs. The binary must offer four verbs to itself, before it parses anything else:
  *
  *     berth shim ...           return shim_main(argc - 1, argv + 1);
  *     berth nvml-helper ...    return nvml_helper_main(argc - 1, argv + 1);
  *     berth router ...         return router_main(argc - 1, argv + 1);
+ *     berth image-get ...      return image_get_main(argc - 1, argv + 1);
  *
  * In the data folder:
  *
@@ -17,6 +18,8 @@
  *     pods/<uid>/state.json    what happened: written by the shim alone, by rename
  *     pods/<uid>/log/...       container logs (logread.h)
  *     pods/<uid>/root/...      working folders and volumes
+ *     pods/<uid>/layers/...    what containers with an image wrote
+ *     images/                  unpacked images (image_store.h)
  *     volumes/                 folders of PersistentVolumes, and snapshots (volume_files.h)
  *     node/                    uid ranges of projects, the MIG journal, GPUs out of service, the simulated GPUs
  */
@@ -28,7 +31,9 @@
 #include "base/log.h"
 #include "net/loop.h"
 
-/* AUTO takes podman where it is installed, else processes. */
+/* What a container's files are. PROCESS: the machine's; images are not looked at. PODMAN: its image's, which podman
+ * fetches. AUTO: the image's where podman is installed and the image can be had, else the machine's. The walls are the
+ * same. */
 enum node_runtime { NODE_RUNTIME_AUTO, NODE_RUNTIME_PROCESS, NODE_RUNTIME_PODMAN };
 
 #define NODE_POD_RANGE "10.42.0.0/16"
@@ -80,13 +85,14 @@ int node_main(const struct node_options *o);
  * NULL) counts pods that were alive. Stop `berth node` first, or it will start them again. */
 int node_kill_all(const char *data_dir, int64_t grace_ms, int *ret_killed, struct err *err);
 
-/* What keeps the pods of this machine apart, and what is missing of it; see sandbox_describe, sandbox_lacks. With
- * podman it is podman's business. Takes some milliseconds: it is tried. */
-void node_isolation(enum node_runtime runtime, struct buf *ret_has, struct buf *ret_lacks);
+/* What keeps the pods of this machine apart, and what is missing of it; see sandbox_describe, sandbox_lacks. Takes
+ * some milliseconds: it is tried. */
+void node_isolation(struct buf *ret_has, struct buf *ret_lacks);
 
 /* The hidden verbs. */
 int shim_main(int argc, char **argv);
 int nvml_helper_main(int argc, char **argv);
 int router_main(int argc, char **argv);
+int image_get_main(int argc, char **argv);
 
 #endif

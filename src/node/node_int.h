@@ -6,6 +6,7 @@
 #include "kube/reflector.h"
 #include "node/files/files.h"
 #include "node/gpu/gpus.h"
+#include "node/images/images.h"
 #include "node/net/net_watch.h"
 #include "node/net/network.h"
 #include "node/node.h"
@@ -33,7 +34,8 @@ struct node {
     size_t gpu_count;
     struct users users;
     struct sandbox_probe probe;
-    bool podman;
+    struct images *images; /* NULL: pods are processes of the machine */
+    char images_dir[PATH_LEN];
     struct pods *pods;
     struct node_self *self; /* NULL until the Node is registered */
     struct volume_keeper *volumes;

@@ -204,8 +204,9 @@ static void write_status(struct node *n, const char *stamp, struct buf *b) {
     buf_c(b, ",\"allocatable\":");
     write_resources(n, b);
     buf_c(b, ",\"conditions\":[");
-    write_condition(b, "Ready", true, "NodeReady",
-                    n->podman ? "pods run with podman" : "pods run as processes", stamp);
+    write_condition(
+        b, "Ready", true, "NodeReady",
+        n->images ? "pods run in their images or as processes" : "pods run as processes", stamp);
     buf_ch(b, ',');
     write_condition(b, "SandboxComplete", whole, whole ? "AllLayers" : "LayersMissing",
                     buf_cstr(&words), stamp);
@@ -223,7 +224,8 @@ static void write_status(struct node *n, const char *stamp, struct buf *b) {
     add_text(b, "bootID", "");
     add_text(b, "kernelVersion", n->kernel);
     add_text(b, "osImage", n->os);
-    add_text(b, "containerRuntimeVersion", n->podman ? "podman" : "berth-process://" BERTH_VERSION);
+    add_text(b, "containerRuntimeVersion",
+             n->images ? "berth://" BERTH_VERSION : "berth-process://" BERTH_VERSION);
     add_text(b, "kubeletVersion", "berth-" BERTH_VERSION);
     add_text(b, "kubeProxyVersion", "");
     buf_c(b, "}}}");

@@ -1,7 +1,7 @@
 /*
  * log_source: where the API server gets a pod's log from, by interface.
  *
- * In the embedded world node/pods/logread reads the files on this machine; tests have their own. Loop thread only.
+ * In the embedded world node/streams/logread reads the files on this machine; tests have their own. Loop thread only.
  */
 #ifndef BERTH_PORT_LOG_SOURCE_H
 #define BERTH_PORT_LOG_SOURCE_H

@@ -1,7 +1,7 @@
 /*
  * pod_sessions: how the API server reaches into a running pod, by interface: a
  * command in a container (exec), a container itself (attach), or a connection
- * to a port inside (portforward). In the embedded world node/pods/talk speaks
+ * to a port inside (portforward). In the embedded world node/streams/talk speaks
  * wire/podtalk.h with the pod's shim on this machine; tests have their own.
  * Loop thread only.
  *

@@ -70,8 +70,8 @@ FOLDERS = {
     "core/place": "core/quota",
     "core/whatif": "core/admit core/place core/quota",
     "mirror/memory": "mirror",
-    "node": "node/files node/gpu node/images node/life node/mounts node/pods node/sandbox node/net node/spec node/usage "
-            "node/volumes",
+    "node": "node/files node/gpu node/images node/life node/mounts node/pods node/sandbox node/net node/spec node/streams "
+            "node/usage node/volumes",
     "node/gpu": "node/files",
     "node/images": "node/files",
     "node/mounts": "node/files",
@@ -79,6 +79,7 @@ FOLDERS = {
     "node/pods": "node/files node/gpu node/images node/mounts node/sandbox node/net node/spec node/usage",
     "node/sandbox": "node/files node/life node/mounts",
     "node/spec": "node/files node/gpu node/images node/mounts node/sandbox",
+    "node/streams": "node/files",
     "node/usage": "node/files node/sandbox",
     "node/volumes": "node/files node/sandbox",
     "server": "server/kit server/read server/write server/computed server/auth server/talk",

@@ -81,6 +81,23 @@ int rootfs_users_of(pid_t container, int *ret) {
     return *ret == -1 ? errno : 0;
 }
 
+int rootfs_renew(const struct sandbox_root *r) {
+    char upper[PATH_LEN], work[PATH_LEN];
+    struct stat st;
+
+    if (path_join(upper, r->layer, "upper", NULL) || path_join(work, r->layer, "work", NULL)) {
+        return ENAMETOOLONG;
+    }
+    if (stat(upper, &st) == -1) {
+        return errno;
+    }
+    if (dir_remove(upper, NULL) || dir_remove(work, NULL) || dir_make(upper, 0755, NULL) ||
+        dir_make(work, 0700, NULL)) {
+        return EIO;
+    }
+    return geteuid() == 0 && chown(upper, st.st_uid, st.st_gid) == -1 ? errno : 0;
+}
+
 /* ---- in the pod's namespaces ---- */
 
 static int attach(int tree, const char *path) {

@@ -27,6 +27,9 @@ struct sandbox_root {
     gid_t gid;
 };
 
+/* Empties the layer of a container that is started again, as Kubernetes does. By who made it, before rootfs_open. */
+int rootfs_renew(const struct sandbox_root *r);
+
 /* Opened where the machine can be seen, used where it cannot. -1: none. */
 struct rootfs_sources {
     int lower, layer;

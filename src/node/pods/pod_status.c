@@ -125,7 +125,9 @@ static void add_container(struct buf *b, const struct pod_status_in *in, yyjson_
     add_text(b, "name", name);
     buf_ch(b, ',');
     add_text(b, "image", json_str_at(spec, "image"));
-    buf_f(b, ",\"imageID\":\"\",\"ready\":%s,\"started\":%s,\"restartCount\":%lld,\"state\":",
+    struct str id = json_str_at(s, "imageID");
+    buf_f(b, ",\"imageID\":\"%s%.*s\",\"ready\":%s,\"started\":%s,\"restartCount\":%lld,\"state\":",
+          id.n ? "sha256:" : "", STR_ARG(id),
           (running && json_bool_at(s, "ready", true)) || ended_well ? "true" : "false",
           running && json_bool_at(s, "started", true) ? "true" : "false",
           (long long)json_i64_at(s, "restarts", 0));

@@ -94,11 +94,15 @@ void pod_fail(struct pod *p, const char *reason, const char *message) {
 
 /* Told once per reason; then tried again, less and less often. */
 void pod_retry(struct pod *p, const char *reason, const char *message) {
-    int64_t wait = RETRY_FIRST_S << (p->tries > 5 ? 5 : p->tries);
-
     if (strcmp(p->reason, reason) != 0) {
         pod_tell(p, true, reason, "%s", message);
     }
+    pod_wait(p, reason, message);
+}
+
+void pod_wait(struct pod *p, const char *reason, const char *message) {
+    int64_t wait = RETRY_FIRST_S << (p->tries > 5 ? 5 : p->tries);
+
     set_reason(p, reason, message);
     p->tries++;
     p->fresh_fetch = true;
@@ -148,7 +152,7 @@ static void bury(struct pod *p) {
 }
 
 void pod_answered(struct pod *p) {
-    p->waiting_answer = p->fetching > 0 || p->attaching;
+    p->waiting_answer = p->fetching > 0 || p->attaching || p->asking;
     if (p->doomed) {
         bury(p);
     }

@@ -22,6 +22,7 @@
 #include "node/sandbox/users.h"
 #include "node/spec/pod_env.h"
 
+struct images;
 struct network;
 struct pods;
 
@@ -39,8 +40,10 @@ struct pods_options {
     struct users *users;
     const struct sandbox_probe *probe;
     const char *data_dir, *program, *node_name, *host_path_dir;
-    bool podman;
-    bool strict;             /* a limit that the kernel does not take stops its pod */
+    struct images *images;  /* NULL: pods are processes, and their images are not looked at */
+    const char *images_dir; /* DATA/images */
+    bool images_always; /* a pod whose image cannot be had waits, though it could be processes */
+    bool strict;        /* a limit that the kernel does not take stops its pod */
     struct network *network; /* NULL: pods use the machine's own */
     struct pod_facts facts;
     /* Gets what a pod is made of; done(done_ctx, code, json) comes later, once, on the loop thread. */

@@ -46,8 +46,9 @@ static void stop_measuring(struct pods *ps) {
 
 /* A few pods that are over a tick: removing may take long. */
 static bool empty_some(struct pods *ps) {
+    static const char *const folders[] = {"root", "layers"};
     const struct map_entry *e;
-    char root[PATH_LEN];
+    char path[PATH_LEN];
     struct err err;
     unsigned n = 0;
 
@@ -59,8 +60,10 @@ static bool empty_some(struct pods *ps) {
         n++;
         p->emptied = true;
         disk_walk_end(&p->walk);
-        if (path_join(root, p->dir, "root", &err) || dir_remove(root, &err)) {
-            log_warn(ps->o.log, "pod %s: %s", p->uid, err.text);
+        for (size_t k = 0; k < sizeof(folders) / sizeof(folders[0]); k++) {
+            if (path_join(path, p->dir, folders[k], &err) || dir_remove(path, &err)) {
+                log_warn(ps->o.log, "pod %s: %s", p->uid, err.text);
+            }
         }
     }
     return n > 0;

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "node/files/disk_walk.h"
 #include "node/files/files.h"
+#include "node/images/image_store.h"
 #include "node/pods/pods.h"
 #include "node/pods/pods_quota.h"
 #include "node/spec/pod_spec.h"
@@ -81,6 +82,12 @@ struct pod {
     char ip[16], netns[48];
     bool attaching, attached;
     bool ended; /* its shim saw all of its processes end */
+    /* its images: pods_images.c */
+    bool images_known, in_images;  /* whether it runs in them is decided, and that it does */
+    bool asking;                   /* for one of them */
+    bool has_commands;             /* each container has */
+    struct pod_image_wish *images; /* of each container, in `arena`; NULL: not read */
+    size_t n_images;
     /* events of the shim: up to which one they are told; how many new ones may be */
     int64_t told_seq, tell_mono;
     int tells;
@@ -144,6 +151,14 @@ void pods_live_tick(struct pods *ps, int64_t now);
 /* pods_usage.c */
 void pods_usage_tick(struct pods *ps, int64_t now);
 void pods_usage_free(struct pods_usage *u);
+yyjson_val *pod_lookup(struct pod *p, enum pod_source kind,
+                       struct str name); /* NULL: noted, or not there */
+bool pod_fetch_new(struct pod *p);       /* asks for what was noted; true: something was */
+
+/* pods_images.c: true: all images are here, or the pod runs without; else it goes on when they are. */
+bool pod_images(struct pod *p);
+/* Of each container, init containers first; NULL when the pod runs without. */
+int pod_images_read(struct pod *p, struct arena *a, const struct image **ret, struct err *err);
 
 /* pods_net.c: true: the pod has its network, or needs none of its own; else it goes on when it has. */
 bool pod_attach(struct pod *p);
@@ -181,6 +196,8 @@ void pods_end(struct pods *p, struct str uid, const char *reason, const char *wh
 void pod_event(struct pod *p, enum pod_event e);
 void pod_fail(struct pod *p, const char *reason, const char *message);
 void pod_retry(struct pod *p, const char *reason, const char *message);
+void pod_wait(struct pod *p, const char *reason,
+              const char *message); /* the same, without an event */
 void pod_answered(
     struct pod *p); /* an awaited answer came; true life goes on, or the pod is freed */
 

@@ -48,6 +48,8 @@ void pod_acquire(struct pod *p) {
     p->sources = NULL;
     p->n_sources = 0;
     p->devices = (struct pod_devices){0};
+    p->images = NULL;
+    p->images_known = false;
     arena_init(&a, 32 << 20);
     code = object_tree(p->obj, &a, &doc, &err);
     struct str text =
@@ -103,8 +105,7 @@ static void on_fetched(void *ctx, int code, struct str json) {
     pod_answered(p);
 }
 
-static yyjson_val *lookup(void *ctx, enum pod_source kind, struct str name) {
-    struct pod *p = ctx;
+yyjson_val *pod_lookup(struct pod *p, enum pod_source kind, struct str name) {
     yyjson_val *token = kind == POD_TOKEN ? pod_live_token(p, name) : NULL;
 
     if (token) {
@@ -125,6 +126,10 @@ static yyjson_val *lookup(void *ctx, enum pod_source kind, struct str name) {
             (struct pod_source_doc){.kind = kind, .name = arena_str(&p->arena, name)};
     }
     return NULL;
+}
+
+static yyjson_val *lookup(void *ctx, enum pod_source kind, struct str name) {
+    return pod_lookup(ctx, kind, name);
 }
 
 bool pod_fetch_new(struct pod *p) {
@@ -176,19 +181,19 @@ int pod_with_spec(struct pod *p, struct arena *a, struct err *err,
     struct pods *ps = p->pods;
     yyjson_doc *doc;
     struct gpu_file *files = NULL;
+    const struct image *images = NULL;
     size_t n_files = 0;
     gid_t group = 0;
     char claims[PATH_LEN];
 
     int code = object_tree(p->obj, a, &doc, err);
     code = code ? code : path_join(claims, ps->o.data_dir, "volumes", err);
-    if (code == 0 && ps->o.probe->root && !ps->o.podman) {
+    if (code == 0 && ps->o.probe->root) {
         code = users_group(ps->o.users, str_of(p->ns), &group, err);
         code = code || p->user ? code : users_take(ps->o.users, &p->user, err);
     }
-    if (code == 0 && !ps->o.podman) {
-        code = device_files(p, a, &files, &n_files, err);
-    }
+    code = code ? code : device_files(p, a, &files, &n_files, err);
+    code = code ? code : pod_images_read(p, a, &images, err);
     struct pod_facts facts = ps->o.facts;
     facts.pod_ip = pod_ip(p);
     if (code == 0) {
@@ -204,7 +209,7 @@ int pod_with_spec(struct pod *p, struct arena *a, struct err *err,
             .gid = group,
             .files = files,
             .n_files = n_files,
-            .podman = ps->o.podman,
+            .images = images,
             .strict = ps->o.strict,
             .services = ps->o.services,
             .services_ctx = ps->o.ctx,
@@ -237,7 +242,7 @@ static void tell_notes(struct pod *p, const struct pod_spec_notes *n) {
                  "This node cannot mount privately: volumes are at $BERTH_ROOT/volumes/NAME.");
     }
     pod_tell(p, false, "Started",
-             p->pods->o.podman ? "Running the image with podman."
+             p->in_images ? "Running in the sandbox, with the files of the image."
              : n->image_unused
                  ? "Running the command as a process in the sandbox; the image is not used."
                  : "Running the command as a process in the sandbox.");
@@ -248,12 +253,15 @@ void pod_prepare(struct pod *p) {
     struct err err = {0};
     struct arena a;
 
-    if (p->fetching || !pod_attach(p)) {
+    if (p->fetching) {
         return;
     }
     if (p->fresh_fetch) { /* tried before: what was missing may be there now */
         p->fresh_fetch = false;
         p->n_sources = 0;
+    }
+    if (!pod_images(p) || !pod_attach(p)) {
+        return;
     }
     arena_init(&a, 32 << 20);
     int code = pod_with_spec(p, &a, &err, write_spec, &notes);
@@ -348,6 +356,7 @@ void pod_launch(struct pod *p) {
     arena_init(&p->arena, 32 << 20);
     p->sources = NULL;
     p->n_sources = 0;
+    p->images = NULL;
     p->asked_mono = clock_mono(p->pods->clock);
     pod_watch(p);
     /* A send that fails is noticed by the tick, as is a fork that fails. */

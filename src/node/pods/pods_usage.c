@@ -93,7 +93,7 @@ static void look(struct pod *p) {
             v[i] = (struct usage_container){.pid = u->v[i].pid};
         }
         snprintf(name, sizeof(name), "berth/%s", p->uid);
-        enum cgroup_mode mode = p->pods->o.podman ? CGROUP_NONE : p->pods->o.probe->cgroup;
+        enum cgroup_mode mode = p->pods->o.probe->cgroup;
         int64_t window = begin_look(u, p->pods);
         u->n = usage_of_pod(mode, name, (pid_t)p->shim_pid, v, u->n) ? u->n : 0;
         for (size_t i = 0; i < u->n; i++) {

@@ -97,6 +97,7 @@ struct shim_container {
     bool init, sidecar;
     char **argv, **envp;
     struct sandbox_container inside;
+    struct str image_id; /* whose root it has; empty: the machine's */
     enum container_state state;
     pid_t pid;
     int restarts;

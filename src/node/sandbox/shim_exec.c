@@ -229,8 +229,10 @@ void shim_exec(struct shim *s, struct shim_container *c) {
     shim_log_open(s, c);
     shim_message_open(s, c);
     c->started_ns = shim_wall();
-    int e = make_ends(s, c, in, out, err);
+    int e = c->restarts && c->inside.root ? rootfs_renew(c->inside.root) : 0;
     if (e) {
+        f = (struct exec_failure){e, "empty its layer"};
+    } else if ((e = make_ends(s, c, in, out, err))) {
         f = (struct exec_failure){e, "open its ends"};
     } else {
         const struct child_ends ends = {in[1], c->tty ? in[1] : out[1], c->tty ? in[1] : err[1],

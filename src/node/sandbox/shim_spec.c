@@ -118,6 +118,7 @@ static void read_container(struct shim *s, struct shim_container *c, yyjson_val 
     *c = (struct shim_container){.name = str_of(text(s, json_get(e, STR("name")))),
                                  .init = json_bool_at(e, "init", false),
                                  .sidecar = json_bool_at(e, "sidecar", false),
+                                 .image_id = str_of(text(s, json_get(e, STR("imageID")))),
                                  .argv = texts(s, json_get(e, STR("argv"))),
                                  .envp = texts(s, json_get(e, STR("env"))),
                                  .fd = {-1, -1},

@@ -32,6 +32,10 @@ static void add_container(struct buf *b, const struct shim_container *c) {
 
     buf_c(b, "{\"name\":");
     buf_json(b, c->name);
+    if (c->image_id.n) {
+        buf_c(b, ",\"imageID\":");
+        buf_json(b, c->image_id);
+    }
     buf_f(b, ",\"init\":%s,\"sidecar\":%s,\"state\":\"%s\",\"restarts\":%d",
           c->init ? "true" : "false", c->sidecar ? "true" : "false", states[c->state], c->restarts);
     if (c->state == CONTAINER_RUNNING) {

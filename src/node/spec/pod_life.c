@@ -242,13 +242,20 @@ static int signal_named(struct str name) {
     return SIGTERM;
 }
 
+/* An image may say it by its number. */
+static int signal_of(struct str text) {
+    int64_t n;
+
+    return str_to_i64(text, &n) ? (n > 0 && n <= SIGRTMAX ? (int)n : SIGTERM) : signal_named(text);
+}
+
 struct str pod_message_path(yyjson_val *container) {
     struct str path = json_str_at(container, "terminationMessagePath");
 
     return str_empty(path) ? STR("/dev/termination-log") : path;
 }
 
-/* "/a/b": nothing that a mount or podman could take for something else. */
+/* "/a/b": nothing that a mount could take for something else. */
 static bool good_path(struct str path) {
     struct str rest = str_skip(path, 1), part;
     bool good = path.n > 1 && path.p[0] == '/' && path.p[path.n - 1] != '/';
@@ -260,7 +267,8 @@ static bool good_path(struct str path) {
 }
 
 int pod_life_write(yyjson_val *container, const struct pod_env *e, struct str pod_ip,
-                   struct str message_file, struct arena *a, struct buf *out, struct err *err) {
+                   struct str message_file, struct str image_signal, struct arena *a,
+                   struct buf *out, struct err *err) {
     const struct writer_of_life w = {container, e, pod_ip, a, out, err};
     struct str sig = json_str_at(container, "lifecycle.stopSignal");
     int code = good_path(pod_message_path(container))
@@ -274,8 +282,9 @@ int pod_life_write(yyjson_val *container, const struct pod_env *e, struct str po
     code = code ? code : add_probe(&w, "liveness", "livenessProbe");
     code = code ? code : add_hook(&w, "postStart");
     code = code ? code : add_hook(&w, "preStop");
+    sig = str_empty(sig) ? image_signal : sig;
     if (!str_empty(sig)) {
-        buf_f(out, ",\"stopSignal\":%d", signal_named(sig));
+        buf_f(out, ",\"stopSignal\":%d", signal_of(sig));
     }
     if (!str_empty(message_file)) {
         buf_c(out, ",\"messageFile\":");

@@ -9,9 +9,11 @@
 
 /* Appends ,"startup":{...},"readiness":{...},"liveness":{...},"postStart":{...},"preStop":{...},"stopSignal":N,
  * "messageFile":"...","messageFromLog":true: those that the container has. Ports by name are looked up, commands are
- * expanded by e. message_file empty: none. ERR_INVALID names what cannot be. */
+ * expanded by e. message_file empty: none; image_signal: of its image, where the container names none. ERR_INVALID
+ * names what cannot be. */
 int pod_life_write(yyjson_val *container, const struct pod_env *e, struct str pod_ip,
-                   struct str message_file, struct arena *a, struct buf *out, struct err *err);
+                   struct str message_file, struct str image_signal, struct arena *a,
+                   struct buf *out, struct err *err);
 /* Where the container reads and writes its message: an absolute path. */
 struct str pod_message_path(yyjson_val *container);
 

@@ -1,19 +1,18 @@
 /*
  * pod_spec: see pod_spec.h.
  *
- * In the process runtime a container is its command in the sandbox; its image is not looked at. In
- * the podman runtime the container's command is `podman run ...` with the image, run by the same
- * shim.
+ * A container is its command in the sandbox, whose files are those of the machine or, where the pod runs in its
+ * images, of the image and of a layer of its own.
  */
 #include "node/spec/pod_spec.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "node/files/files.h"
 #include "node/spec/pod_files.h"
+#include "node/spec/pod_image.h"
 #include "node/spec/pod_life.h"
 #include "node/spec/pod_links.h"
 #include "node/spec/pod_volumes.h"
@@ -26,7 +25,6 @@ enum {
     PIDS_KEEP_PART = 4,
     KEEP_PART = 8,
     PEERS_MAX = 256,
-    ENV_BYTES_MAX = 4 << 20,
     HOST_NAME_BYTES = 63, /* the kernel's is 64 */
 };
 
@@ -38,6 +36,8 @@ struct writer_of_spec {
     struct buf out;
     struct pod_spec_notes notes;
     char root[PATH_LEN], work[PATH_LEN], volume_dir[PATH_LEN];
+    const struct image
+        *image; /* of the container that is written; NULL: a process of the machine */
     struct err *err;
 };
 
@@ -89,28 +89,26 @@ static struct str message_file(struct writer_of_spec *w, yyjson_val *c) {
     return arena_f(&w->arena, "%s/messages/%.*s", w->root, STR_ARG(json_str_at(c, "name")));
 }
 
+/* What every container has, beside what is only a process's of the machine, or an image's. */
 static int set_base(struct writer_of_spec *w, yyjson_val *c, struct pod_env *e) {
-    struct str tmp = arena_f(&w->arena, "%s/tmp", w->root),
-               hostname = json_str_at(w->in->env.pod, "spec.hostname");
-    int code = 0;
+    struct str hostname = json_str_at(w->in->env.pod, "spec.hostname");
+    int code =
+        w->image ? pod_image_env(e, w->image)
+                 : pod_env_set(e, STR("PATH"),
+                               STR("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"));
 
-    if (!w->in->podman) { /* an image has a PATH of its own */
-        code = pod_env_set(e, STR("PATH"),
-                           STR("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"));
-    }
     if (str_empty(hostname)) {
         hostname = json_str_at(w->in->env.pod, "metadata.name");
     }
     code = code ? code : pod_env_set(e, STR("HOSTNAME"), hostname);
-    if (!w->in->podman) {
+    if (w->image == NULL) {
         code = code ? code : pod_env_set(e, STR("HOME"), str_of(w->work));
-        code = code ? code : pod_env_set(e, STR("TMPDIR"), tmp);
+        code = code ? code : pod_env_set(e, STR("TMPDIR"), arena_f(&w->arena, "%s/tmp", w->root));
         code = code ? code : pod_env_set(e, STR("BERTH_ROOT"), str_of(w->root));
-        code = code ? code
-                    : pod_env_set(e, STR("BERTH_TERMINATION_LOG"),
-                                  w->in->probe->mounts ? pod_message_path(c) : message_file(w, c));
     }
-    return code;
+    return code ? code
+                : pod_env_set(e, STR("BERTH_TERMINATION_LOG"),
+                              w->in->probe->mounts ? pod_message_path(c) : message_file(w, c));
 }
 
 struct links {
@@ -188,7 +186,7 @@ static int add_argv_process(struct writer_of_spec *w, const struct pod_env *e, y
         return err_set(
             w->err, ERR_INVALID,
             "container \"%.*s\" has no command: this node runs commands as processes and does "
-            "not look into images (install podman, or give a command)",
+            "not look into images (give a command, or install podman: apt install podman)",
             STR_ARG(json_str_at(c, "name")));
     }
     w->notes.image_unused |= !str_empty(json_str_at(c, "image"));
@@ -197,42 +195,8 @@ static int add_argv_process(struct writer_of_spec *w, const struct pod_env *e, y
     return 0;
 }
 
-static struct str container_name(struct writer_of_spec *w, yyjson_val *c) {
-    return arena_f(&w->arena, "berth-%.*s-%.*s",
-                   STR_ARG(json_str_at(w->in->env.pod, "metadata.uid")),
-                   STR_ARG(json_str_at(c, "name")));
-}
-
-/* The container's variables go by a file that only we may read. podman itself runs with the node's environment, as
- * this pod's LD_PRELOAD or PATH is nothing that a program of the machine should heed; and not on its command line,
- * which all may read. */
-static int add_env_file(struct writer_of_spec *w, const struct pod_env *e, struct str container) {
-    struct str name = arena_f(&w->arena, "%.*s.env", STR_ARG(container));
-    struct buf b;
-
-    buf_init(&b, ENV_BYTES_MAX);
-    for (size_t i = 0; i < e->n; i++) {
-        const struct str_pair *v = &e->v[i];
-        if (str_find(v->value, '\n') >= 0 || str_find(v->key, '#') == 0 ||
-            str_find(v->key, '\n') >= 0) {
-            buf_release(&b);
-            return err_set(
-                w->err, ERR_INVALID,
-                "variable %.*s of container \"%.*s\" has a line break, which podman cannot "
-                "take: use a volume for it",
-                STR_ARG(v->key), STR_ARG(container));
-        }
-        buf_f(&b, "%.*s=%.*s\n", STR_ARG(v->key), STR_ARG(v->value));
-    }
-    int code = buf_ok(&b) ? err_set(w->err, ERR_NOMEM, "no memory")
-                          : file_store(w->in->dir, name.p, buf_view(&b), 0600, w->err);
-    buf_release(&b);
-    add_word(w, arena_f(&w->arena, "--env-file=%s/%.*s", w->in->dir, STR_ARG(name)));
-    return code;
-}
-
-/* Processes that the kernel can have at all: podman lowers its own limit to that. */
-static rlim_t pids_of_machine(void) {
+/* Processes that the kernel can have at all. */
+static uint64_t pids_of_machine(void) {
     char text[32];
     uint64_t most;
     int fd = open("/proc/sys/kernel/pid_max", O_RDONLY | O_CLOEXEC);
@@ -242,138 +206,6 @@ static rlim_t pids_of_machine(void) {
         close(fd);
     }
     return n > 0 && str_to_u64(str_trim(str_from(text, (size_t)n)), &most) ? most : PIDS_MAX;
-}
-
-/* Ours, so that podman need not raise them, for which it may not have the right. most 0: any. */
-static void add_ulimit(struct writer_of_spec *w, const char *name, int resource, rlim_t most) {
-    struct rlimit r;
-
-    if (getrlimit((__rlimit_resource_t)resource, &r) == -1) {
-        return;
-    }
-    rlim_t soft = most && r.rlim_cur > most ? most : r.rlim_cur;
-    rlim_t hard = most && r.rlim_max > most ? most : r.rlim_max;
-    add_word(w, arena_f(&w->arena, "--ulimit=%s=%lld:%lld", name,
-                        soft == RLIM_INFINITY ? -1LL : (long long)soft,
-                        hard == RLIM_INFINITY ? -1LL : (long long)hard));
-}
-
-/* podman makes a cgroup of its own for each container. */
-static void add_limits(struct writer_of_spec *w, yyjson_val *c) {
-    yyjson_val *limits = json_path(c, "resources.limits");
-    struct quantity q;
-
-    add_ulimit(w, "nofile", RLIMIT_NOFILE, 0);
-    add_ulimit(w, "nproc", RLIMIT_NPROC, pids_of_machine());
-    if (quantity_parse(json_str(json_get(limits, STR("memory"))), &q, NULL) == 0) {
-        add_word(w, arena_f(&w->arena, "--memory=%lld", (long long)quantity_value(q)));
-    }
-    if (quantity_parse(json_str(json_get(limits, STR("cpu"))), &q, NULL) == 0) {
-        long long milli = (long long)quantity_milli(q);
-        add_word(w, arena_f(&w->arena, "--cpus=%lld.%03lld", milli / 1000, milli % 1000));
-    }
-}
-
-static int add_podman_volumes(struct writer_of_spec *w, yyjson_val *c) {
-    struct arena *a = &w->arena;
-    yyjson_arr_iter it;
-    yyjson_val *m;
-    yyjson_doc *doc;
-    struct buf mounts;
-
-    buf_init(&mounts, 1 << 20);
-    buf_ch(&mounts, '{');
-    int code = pod_volumes_mounts(&w->volumes, c, a, &mounts, w->err);
-    buf_ch(&mounts, '}');
-    code = code ? code : json_parse(a, buf_view(&mounts), &doc, w->err);
-    buf_release(&mounts);
-    if (code) {
-        return code;
-    }
-    yyjson_arr_iter_init(json_get(yyjson_doc_get_root(doc), STR("mounts")), &it);
-    while ((m = yyjson_arr_iter_next(&it))) {
-        struct str source = json_str_at(m, "source"), target = json_str_at(m, "target");
-        if (str_find(source, ':') >= 0 || str_find(target, ':') >= 0) {
-            return err_set(w->err, ERR_INVALID, "podman cannot mount %.*s at %.*s: a colon",
-                           STR_ARG(source), STR_ARG(target));
-        }
-        add_word(w, arena_f(a, "--volume=%.*s:%.*s%s", STR_ARG(source), STR_ARG(target),
-                            json_bool_at(m, "readOnly", false) ? ":ro" : ""));
-    }
-    return 0;
-}
-
-/* podman run: the pod's network (else the machine's), devices by CDI name, volumes by their folders. Whatever the pod
- * says stands behind "=", or where no option can be. */
-static int add_argv_podman(struct writer_of_spec *w, const struct pod_env *e, yyjson_val *c,
-                           struct str devices) {
-    static const char *const head[] = {"podman",
-                                       "run",
-                                       "--rm",
-                                       "--replace",
-                                       "--log-driver=none",
-                                       "--security-opt=no-new-privileges"};
-    yyjson_val *command = json_get(c, STR("command"));
-    struct str image = json_str_at(c, "image"), dir = json_str_at(c, "workingDir"), uuid;
-    struct arena *a = &w->arena;
-
-    if (str_empty(image) || image.p[0] == '-') {
-        return err_set(w->err, ERR_INVALID, "container \"%.*s\" has no image that podman can run",
-                       STR_ARG(json_str_at(c, "name")));
-    }
-    for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++) {
-        add_word(w, str_of(head[i]));
-    }
-    add_word(w, w->in->netns.n ? arena_f(a, "--network=ns:%.*s", STR_ARG(w->in->netns))
-                               : STR("--network=host"));
-    add_word(w, arena_f(a, "--name=%.*s", STR_ARG(container_name(w, c))));
-    while (!w->in->simulated && str_next(&devices, ',', &uuid)) {
-        add_word(w, arena_f(a, "--device=nvidia.com/gpu=%.*s", STR_ARG(uuid)));
-    }
-    if (json_bool_at(c, "stdin", false)) {
-        add_word(w, STR("--interactive"));
-    }
-    if (json_bool_at(c, "tty", false)) {
-        add_word(w, STR("--tty"));
-    }
-    add_limits(w, c);
-    int code = add_env_file(w, e, json_str_at(c, "name"));
-    code = code ? code : add_podman_volumes(w, c);
-    if (code) {
-        return code;
-    }
-    add_word(w, arena_f(a, "--volume=%.*s:%.*s", STR_ARG(message_file(w, c)),
-                        STR_ARG(pod_message_path(c))));
-    if (!str_empty(dir)) {
-        add_word(w, arena_f(a, "--workdir=%.*s", STR_ARG(dir)));
-    }
-    if (yyjson_arr_size(command)) {
-        add_word(w, arena_f(a, "--entrypoint=%.*s",
-                            STR_ARG(pod_env_expand(e, json_str(yyjson_arr_get_first(command))))));
-    }
-    add_word(w, image);
-    add_words(w, e, command, 1);
-    add_words(w, e, json_get(c, STR("args")), 0);
-    return 0;
-}
-
-/* What podman itself needs to find its images and its helpers. */
-static void add_podman_env(struct writer_of_spec *w) {
-    static const char *const names[] = {"PATH",
-                                        "HOME",
-                                        "XDG_RUNTIME_DIR",
-                                        "XDG_DATA_HOME",
-                                        "XDG_CONFIG_HOME",
-                                        "DBUS_SESSION_BUS_ADDRESS",
-                                        "CONTAINERS_CONF",
-                                        "CONTAINERS_REGISTRIES_CONF"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *value = getenv(names[i]);
-        if (value) {
-            add_word(w, arena_f(&w->arena, "%s=%s", names[i], value));
-        }
-    }
 }
 
 /* A file of ours that is mounted over one of the machine. */
@@ -415,7 +247,7 @@ static int write_hosts(struct writer_of_spec *w, struct str *ret) {
     struct buf b;
 
     *ret = (struct str){NULL, 0};
-    if (!w->in->probe->mounts || w->in->podman || str_empty(name) || str_empty(sub)) {
+    if (!w->in->probe->mounts || str_empty(name) || str_empty(sub)) {
         return 0;
     }
     buf_init(&b, 1 << 20);
@@ -429,6 +261,26 @@ static int write_hosts(struct writer_of_spec *w, struct str *ret) {
               STR_ARG(sub), STR_ARG(ns));
     }
     return give_file(w, "hosts", "/etc/hosts", &b, ret);
+}
+
+/* An image that uses the machine's network has the machine's names, too. */
+static int copy_net_files(struct writer_of_spec *w, struct str *ret_hosts, struct str *ret_resolv) {
+    static const char *const names[] = {"hosts", "resolv.conf"};
+    struct str *const ret[] = {ret_hosts, ret_resolv};
+    int code = 0;
+
+    for (size_t i = 0; i < 2 && code == 0; i++) {
+        struct str text = {NULL, 0};
+        struct buf b;
+        if (ret[i]->p) {
+            continue;
+        }
+        file_load("/etc", names[i], &w->arena, &text, NULL);
+        buf_init(&b, 1 << 20);
+        buf_str(&b, text);
+        code = give_file(w, names[i], arena_f(&w->arena, "/etc/%s", names[i]).p, &b, ret[i]);
+    }
+    return code;
 }
 
 /* One more element before the closing bracket. */
@@ -468,10 +320,11 @@ static struct str message_mount(struct writer_of_spec *w, yyjson_val *c) {
 static int add_mounts(struct writer_of_spec *w, yyjson_val *c) {
     struct str hosts = {NULL, 0}, resolv = {NULL, 0};
     size_t n = yyjson_arr_size(json_get(c, STR("volumeMounts")));
-    bool own = w->in->netns.n && w->in->probe->mounts && !w->in->podman;
+    bool own = w->in->netns.n && w->in->probe->mounts;
     int code = own ? write_net_files(w, &hosts, &resolv) : write_hosts(w, &hosts);
 
-    if (code || w->in->podman) {
+    code = code || own || w->image == NULL ? code : copy_net_files(w, &hosts, &resolv);
+    if (code) {
         return code;
     }
     if (!w->in->probe->mounts) {
@@ -493,6 +346,19 @@ static int add_mounts(struct writer_of_spec *w, yyjson_val *c) {
     return code;
 }
 
+static int add_command(struct writer_of_spec *w, const struct pod_env *e, yyjson_val *c) {
+    int code;
+
+    buf_c(&w->out, ",\"argv\":[");
+    code = w->image ? pod_image_argv(e, w->image, c, &w->out, w->err) : add_argv_process(w, e, c);
+    buf_c(&w->out, "],\"env\":[");
+    for (size_t i = 0; i < e->n; i++) {
+        add_word(w, arena_f(&w->arena, "%.*s=%.*s", STR_ARG(e->v[i].key), STR_ARG(e->v[i].value)));
+    }
+    buf_ch(&w->out, ']');
+    return code;
+}
+
 static int add_container(struct writer_of_spec *w, yyjson_val *c, bool init, bool first) {
     struct pod_env e = {.arena = &w->arena};
     struct str devices, dir = json_str_at(c, "workingDir");
@@ -503,30 +369,24 @@ static int add_container(struct writer_of_spec *w, yyjson_val *c, bool init, boo
     }
     buf_c(&w->out, first ? "{\"name\":" : ",{\"name\":");
     buf_json(&w->out, json_str_at(c, "name"));
-    buf_f(&w->out, ",\"init\":%s,\"sidecar\":%s,\"argv\":[", init ? "true" : "false",
+    buf_f(&w->out, ",\"init\":%s,\"sidecar\":%s", init ? "true" : "false",
           init && str_is(json_str_at(c, "restartPolicy"), "Always") ? "true" : "false");
-    code = w->in->podman ? add_argv_podman(w, &e, c, devices) : add_argv_process(w, &e, c);
+    code = add_command(w, &e, c);
+    if (code == 0 && w->image) {
+        dir = pod_image_folder(w->image, c);
+        code = pod_image_root(w->image, c, w->in->dir, w->in->uid, w->in->gid, &w->out, w->err);
+    }
     if (code) {
         return code;
     }
-    buf_c(&w->out, "],\"env\":[");
-    for (size_t i = 0; !w->in->podman && i < e.n; i++) {
-        add_word(w, arena_f(&w->arena, "%.*s=%.*s", STR_ARG(e.v[i].key), STR_ARG(e.v[i].value)));
-    }
-    if (w->in->podman) {
-        add_podman_env(w);
-        buf_c(&w->out, "],\"cleanup\":[\"podman\",\"rm\",\"-f\",\"-t=0\",\"--ignore\"");
-        add_word(w, container_name(w, c));
-        buf_c(&w->out, "],\"enter\":[\"podman\",\"exec\"");
-        add_word(w, container_name(w, c));
-    }
-    buf_f(&w->out, "],\"stdin\":%s,\"stdinOnce\":%s,\"tty\":%s,\"cwd\":",
+    buf_f(&w->out, ",\"stdin\":%s,\"stdinOnce\":%s,\"tty\":%s,\"cwd\":",
           json_bool_at(c, "stdin", false) ? "true" : "false",
           json_bool_at(c, "stdinOnce", false) ? "true" : "false",
           json_bool_at(c, "tty", false) ? "true" : "false");
-    buf_json(&w->out, str_empty(dir) || w->in->podman ? str_of(w->work) : dir);
-    code = pod_life_write(c, &e, w->in->env.facts->pod_ip, message_file(w, c), &w->arena, &w->out,
-                          w->err);
+    buf_json(&w->out, str_empty(dir) ? str_of(w->work) : dir);
+    code = pod_life_write(c, &e, w->in->env.facts->pod_ip, message_file(w, c),
+                          w->image ? json_str_at(w->image->config, "StopSignal") : STR(""),
+                          &w->arena, &w->out, w->err);
     if (code) {
         return code;
     }
@@ -540,12 +400,14 @@ static int add_containers(struct writer_of_spec *w) {
     yyjson_arr_iter it;
     yyjson_val *c;
     bool first = true;
+    size_t n = 0;
     int code = 0;
 
     buf_c(&w->out, ",\"containers\":[");
     for (int i = 0; i < 2; i++) {
         yyjson_arr_iter_init(json_path(w->in->env.pod, lists[i]), &it);
         while (code == 0 && (c = yyjson_arr_iter_next(&it))) {
+            w->image = w->in->images ? &w->in->images[n++] : NULL;
             code = add_container(w, c, i == 0, first);
             first = false;
         }
@@ -611,7 +473,7 @@ static void add_memory_volumes(struct writer_of_spec *w) {
 
     buf_c(&w->out, ",\"memory\":[");
     yyjson_arr_iter_init(json_path(w->in->env.pod, "spec.volumes"), &it);
-    while (w->in->probe->mounts && !w->in->podman && (v = yyjson_arr_iter_next(&it))) {
+    while (w->in->probe->mounts && (v = yyjson_arr_iter_next(&it))) {
         yyjson_val *dir = json_get(v, STR("emptyDir"));
         struct quantity q;
         int64_t bytes = most;
@@ -659,15 +521,15 @@ static void add_head(struct writer_of_spec *w) {
     buf_json(&w->out, json_str_at(pod, "metadata.name"));
     buf_c(&w->out, ",\"restartPolicy\":");
     buf_json(&w->out, str_empty(policy) ? STR("Always") : policy);
-    if (w->in->netns.n && !w->in->podman) {
+    if (w->in->netns.n) {
         buf_c(&w->out, ",\"netns\":");
         buf_json(&w->out, w->in->netns);
     }
     buf_f(&w->out, ",\"grace\":%lld",
           (long long)json_i64_at(pod, "spec.terminationGracePeriodSeconds", 30));
-    buf_f(&w->out, ",\"sandbox\":{\"plain\":%s,\"uid\":%u,\"gid\":%u,\"cgroup\":%d,\"cgroupName\":",
-          w->in->podman ? "true" : "false", (unsigned)w->in->uid, (unsigned)w->in->gid,
-          (int)w->in->probe->cgroup);
+    buf_f(&w->out,
+          ",\"sandbox\":{\"uid\":%u,\"gid\":%u,\"cgroup\":%d,\"cgroupName\":", (unsigned)w->in->uid,
+          (unsigned)w->in->gid, (int)w->in->probe->cgroup);
     buf_json(&w->out, arena_f(&w->arena, "berth/%.*s", STR_ARG(uid)));
     buf_c(&w->out, ",\"dataDir\":");
     buf_json(&w->out, str_of(w->in->data_dir));
@@ -677,8 +539,7 @@ static void add_head(struct writer_of_spec *w) {
           (long long)limit(pod, STR("memory"), false), (long long)memory_most(),
           (long long)limit(pod, STR("cpu"), true), (long long)pids_of_pod(),
           w->in->strict ? "true" : "false", (long long)pids_of_all(), (long long)pids_of_pod(),
-          w->in->probe->mounts && !w->in->podman ? "true"
-                                                 : "false"); /* hostIPC is nobody's to ask for */
+          w->in->probe->mounts ? "true" : "false"); /* hostIPC is nobody's to ask for */
 }
 
 static void begin(struct writer_of_spec *w) {
@@ -690,7 +551,7 @@ static void begin(struct writer_of_spec *w) {
                                          .host_path_dir = in->host_path_dir,
                                          .claims_dir = in->claims_dir,
                                          .node_name = in->node_name,
-                                         .no_mounts = !in->podman && !in->probe->mounts,
+                                         .no_mounts = !in->probe->mounts,
                                          .uid = in->uid,
                                          .gid = in->gid,
                                          .seen = in->seen};

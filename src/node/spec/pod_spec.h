@@ -7,6 +7,7 @@
 
 #include "api/inventory.h"
 #include "node/gpu/gpu_files.h"
+#include "node/images/image_store.h"
 #include "node/sandbox/sandbox.h"
 #include "node/spec/pod_env.h"
 
@@ -19,7 +20,8 @@ struct pod_spec_in {
     gid_t gid;                    /* of its project */
     const struct gpu_file *files; /* below /dev, of the devices it was given */
     size_t n_files;
-    bool podman;
+    const struct image *
+        images; /* of each container, init containers first; NULL: they are processes of the machine */
     bool strict; /* see sandbox.strict */
     /* Services of the pod's namespace that have an address; each returns false to stop. NULL: none. */
     void (*services)(void *ctx, struct str ns,

@@ -1,5 +1,7 @@
-/* pod_spec: what a shim is told to run: command lines of both runtimes, devices, volumes, and what is refused. */
+/* pod_spec: what a shim is told to run, with and without an image: command lines, devices, volumes; what is refused. */
 #include "node/files/testbed.h"
+
+#include <signal.h>
 
 #include "node/sandbox/users.h"
 #include "node/spec/pod_made.h"
@@ -17,6 +19,7 @@ struct bed {
     struct pod_spec_in in; /* of the last pod that was built */
     struct str asked;      /* the last token */
     const char *changes;   /* what ConfigMap "changes" holds; NULL: it is not there */
+    struct image image;
 };
 
 static int set_up(void **state) {
@@ -68,7 +71,7 @@ static yyjson_val *lookup(void *ctx, enum pod_source kind, struct str name) {
 }
 
 /* Spec members after "metadata" and the container's members are given; the result is spec.json or NULL. */
-static yyjson_val *build(struct bed *b, bool podman, const char *spec, const char *container,
+static yyjson_val *build(struct bed *b, bool in_image, const char *spec, const char *container,
                          struct pod_spec_notes *notes, struct err *err) {
     static struct pod_device devices[] = {{.container = {"main", 4}, .profile_id = 19},
                                           {.container = {"main", 4}, .profile_id = 14}};
@@ -90,7 +93,7 @@ static yyjson_val *build(struct bed *b, bool podman, const char *spec, const cha
         .uid = b->uid,
         .gid = b->gid,
         .probe = &b->probe,
-        .podman = podman,
+        .images = in_image ? &b->image : NULL,
         .devices = &list,
         .uuids = uuids,
         .seen = &b->seen};
@@ -140,52 +143,79 @@ static void test_process(void **state) {
     assert_true(notes.only_first_slice);
 }
 
-static void test_podman(void **state) {
-    struct bed *b = *state;
-    struct pod_spec_notes notes = {0};
+/* What an image says of itself, as podman tells it. */
+static void use_image(struct bed *b, const char *config, uid_t uid) {
+    yyjson_doc *doc;
     struct err err;
-    yyjson_val *c = build(
-        b, true, ",\"volumes\":[{\"name\":\"v\",\"emptyDir\":{}}]",
-        "\"image\":\"docker.io/x:1\",\"command\":[\"run\",\"a\"],\"args\":[\"b\"],"
-        "\"env\":[{\"name\":\"LD_PRELOAD\",\"value\":\"/evil.so\"},{\"name\":\"PATH\","
-        "\"value\":\"/evil\"}],\"resources\":{\"limits\":{\"memory\":\"1Gi\",\"cpu\":\"1500m\"}},"
-        "\"workingDir\":\"/w\",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/v\"}]",
-        &notes, &err);
 
-    assert_non_null(c);
-    struct str argv = joined(b, json_get(c, STR("argv")));
-    assert_true(str_starts(argv, STR("podman|run|--rm|")));
-    assert_true(str_contains(argv, STR("|--name=berth-u-main|--device=nvidia.com/gpu=MIG-1|"
-                                       "--device=nvidia.com/gpu=MIG-2|")));
-    assert_true(str_contains(argv, STR("|--memory=1073741824|--cpus=1.500|--env-file=")));
-    assert_true(str_contains(
-        argv, STR("/root/messages/main:/dev/termination-log|--workdir=/w|--entrypoint=run|")));
-    assert_str_eq(joined(b, json_get(c, STR("cleanup"))),
-                  STR("podman|rm|-f|-t=0|--ignore|berth-u-main"));
-    /* The container's variables never are podman's own. */
-    struct str env = joined(b, json_get(c, STR("env"))), text;
-    assert_false(str_contains(env, STR("evil")));
-    assert_false(str_contains(argv, STR("evil")));
-    assert_ok(file_load(b->dir, "main.env", &b->arena, &text, &err), &err);
-    assert_true(str_contains(text, STR("LD_PRELOAD=/evil.so\nPATH=/evil\n")));
-    assert_true(str_ends(argv, STR("|docker.io/x:1|a|b")));
-    assert_false(notes.image_unused);
+    assert_ok(json_parse(&b->arena, str_of(config), &doc, &err), &err);
+    b->image = (struct image){.id = "abc",
+                              .root = "/images/abc/root",
+                              .config = yyjson_doc_get_root(doc),
+                              .uid = uid,
+                              .gid = uid,
+                              .home = STR("/home/it")};
 }
 
-/* What a pod says cannot become an option of podman, or more than one variable. */
-static void test_podman_refused(void **state) {
-    static const char *const bad[] = {
-        "\"image\":\"--privileged\",\"command\":[\"x\"]",
-        "\"image\":\"x\",\"env\":[{\"name\":\"A\",\"value\":\"1\\nLD_PRELOAD=x\"}]",
-        "\"image\":\"x\",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/v:dev\"}]"};
+static void test_image(void **state) {
     struct bed *b = *state;
     struct pod_spec_notes notes = {0};
     struct err err;
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        assert_null(build(b, true, ",\"volumes\":[{\"name\":\"v\",\"emptyDir\":{}}]", bad[i],
-                          &notes, &err));
-        assert_int_equal(err.code, ERR_INVALID);
+    struct stat st;
+    char path[PATH_LEN];
+
+    use_image(b,
+              "{\"Env\":[\"PATH=/its/bin\",\"A=its\",\"B=its\"],\"WorkingDir\":\"/"
+              "its\",\"Entrypoint\":[\"e\",\"$(A)\"],"
+              "\"Cmd\":[\"c\"],\"StopSignal\":\"SIGQUIT\"}",
+              33);
+    yyjson_val *c =
+        build(b, true, "", "\"image\":\"i\",\"env\":[{\"name\":\"B\",\"value\":\"own $(A)\"}]",
+              &notes, &err);
+    assert_non_null(c);
+    assert_str_eq(joined(b, json_get(c, STR("argv"))), STR("e|$(A)|c"));
+    struct str env = joined(b, json_get(c, STR("env")));
+    assert_true(str_starts(env, STR("PATH=/its/bin|A=its|B=own its|HOME=/home/it|HOSTNAME=p|")));
+    assert_false(str_contains(env, STR("BERTH_ROOT")));
+    assert_str_eq(json_str_at(c, "cwd"), STR("/its"));
+    assert_int_equal(json_i64_at(c, "stopSignal", 0), SIGQUIT);
+    assert_str_eq(json_str_at(c, "imageID"), STR("abc"));
+    assert_str_eq(json_str_at(c, "root.lower"), STR("/images/abc/root"));
+    assert_int_equal(json_i64_at(c, "root.uid", 0), 33);
+    assert_false(json_bool_at(c, "root.readOnly", true));
+    assert_false(notes.image_unused);
+    snprintf(path, sizeof(path), "%.500s/layers/main/upper", b->dir);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_uid, geteuid());
+}
+
+/* As in Kubernetes: args in place of the image's arguments, a command in place of both. */
+static void test_image_commands(void **state) {
+    static const char *const rows[][2] = {
+        {"\"args\":[\"$(X)\"],\"env\":[{\"name\":\"X\",\"value\":\"x\"}]", "e|x"},
+        {"\"command\":[\"run\"]", "run"},
+        {"\"command\":[\"run\"],\"args\":[\"a\"]", "run|a"},
+    };
+    struct bed *b = *state;
+    struct pod_spec_notes notes = {0};
+    struct err err;
+
+    use_image(b, "{\"Entrypoint\":[\"e\"],\"Cmd\":[\"c\"]}", 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        yyjson_val *c = build(b, true, "", rows[i][0], &notes, &err);
+        assert_non_null(c);
+        assert_str_eq(joined(b, json_get(c, STR("argv"))), str_of(rows[i][1]));
+        assert_str_eq(json_str_at(c, "cwd"), STR("/"));
     }
+    yyjson_val *c = build(
+        b, true, "", "\"workingDir\":\"/w\",\"securityContext\":{\"readOnlyRootFilesystem\":true}",
+        &notes, &err);
+    assert_non_null(c);
+    assert_str_eq(json_str_at(c, "cwd"), STR("/w"));
+    assert_true(json_bool_at(c, "root.readOnly", false));
+    use_image(b, "{}", 0);
+    assert_null(build(b, true, "", "\"image\":\"i\"", &notes, &err));
+    assert_int_equal(err.code, ERR_INVALID);
 }
 
 static void test_volumes(void **state) {
@@ -377,8 +407,8 @@ static void test_volumes_follow(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_process, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_podman, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_podman_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_image, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_image_commands, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_volumes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_host_folder_made, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),

@@ -16,6 +16,7 @@ extern const struct cli_verb world_backup, world_restore;
 extern const struct cli_verb world_manifests; /* what a cluster needs, printed */
 extern const struct cli_verb world_simulate;  /* the third world: virtual time */
 extern const struct cli_verb world_dashboard; /* a link that signs in */
+extern const struct cli_verb world_image;     /* images of this machine: load, list, prune */
 extern const struct cli_verb
     world_token; /* a bearer token; asks the server, whose Secret it makes */
 

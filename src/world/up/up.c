@@ -24,8 +24,8 @@
 #include "net/tls.h"
 #include "node/net/model.h"
 #include "node/node.h"
-#include "node/pods/logread.h"
-#include "node/pods/talk.h"
+#include "node/streams/logread.h"
+#include "node/streams/talk.h"
 #include "node/usage/usage_serve.h"
 #include "port/calendar_source.h"
 #include "server/auth/audit.h"
@@ -576,7 +576,7 @@ static int look_at_walls(struct up *u, struct err *err) {
     }
     buf_init(&has, 4096);
     buf_init(&lacks, 4096);
-    node_isolation(runtime_named(u->o.runtime), &has, &lacks);
+    node_isolation(&has, &lacks);
     u->walls = arena_f(&u->arena, "[+]isolation %s: %s%s%s\n", lacks.n ? "in part" : "ok",
                        buf_cstr(&has), lacks.n ? "; missing: " : "", buf_cstr(&lacks));
     if (lacks.n && u->o.require_isolation) {

@@ -6,7 +6,7 @@
  * another file now, and goes on there. Lines are handed on whole, their stamps taken off unless
  * wanted; parts of a line (P) are put together.
  */
-#include "node/pods/logread.h"
+#include "node/streams/logread.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* talk: sessions over a real socket with a shim that is a thread of this test:
  * what it reads it sends back. */
-#include "node/pods/talk.h"
+#include "node/streams/talk.h"
 
 #include <pthread.h>
 #include <stdlib.h>

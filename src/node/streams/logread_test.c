@@ -4,7 +4,7 @@
 
 #include <fcntl.h>
 
-#include "node/pods/logread.h"
+#include "node/streams/logread.h"
 #include "wire/podlog.h"
 
 struct bed {

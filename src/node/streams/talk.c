@@ -5,7 +5,7 @@
  * socket is watched for room; while the user has paused, it is not watched for
  * bytes, and what was read already waits in `in`. One read of 64 KiB a turn.
  */
-#include "node/pods/talk.h"
+#include "node/streams/talk.h"
 
 #include <errno.h>
 #include <fcntl.h>
