@@ -23,6 +23,7 @@
 #include "control/kube/job.h"
 #include "control/kube/namespace.h"
 #include "control/kube/node_life.h"
+#include "control/kube/pod_gc.h"
 #include "control/kube/role_aggregation.h"
 #include "control/kube/serviceaccount.h"
 #include "control/load/priority_class.h"
@@ -54,6 +55,7 @@ static const struct controller_row *const parts[] = {
     NULL, /* the queue controller, which is not a row yet */
     &defaults_controller,
     &node_life_controller,
+    &pod_gc_controller,
     &role_aggregation_controller,
     &event_ttl_controller,
     &workload_life_controller,

@@ -77,6 +77,24 @@ static void test_up_options(void **state) {
     assert_int_equal(parse(&o, &err, "stray", NULL), ERR_BAD_REQUEST);
 }
 
+static void test_what_is_kept(void **state) {
+    struct up_options o;
+    struct err err;
+    assert_ok(parse(&o, &err, NULL, NULL), &err);
+    assert_true(o.kept.pods == 5000 && o.kept.events == 50000);
+    assert_true(o.kept.jobs_ns == 168 * 3600 * NS_PER_SEC);
+    assert_ok(parse(&o, &err, "--keep-pods=0", "--keep-jobs=0"), &err);
+    assert_true(o.kept.pods == 0 && o.kept.jobs_ns == 0);
+    assert_ok(parse(&o, &err, "--keep-jobs=90m", "--keep-events=7"), &err);
+    assert_true(o.kept.jobs_ns == 90 * 60 * NS_PER_SEC && o.kept.events == 7);
+    assert_int_equal(parse(&o, &err, "--keep-jobs", "soon"), ERR_BAD_REQUEST);
+    assert_string_equal(err.text,
+                        "--keep-jobs soon: expected a time like 168h or 30m, or 0 for ever");
+    assert_int_equal(parse(&o, &err, "--keep-jobs=-1h", NULL), ERR_BAD_REQUEST);
+    assert_int_equal(parse(&o, &err, "--keep-pods=many", NULL), ERR_BAD_REQUEST);
+    assert_int_equal(parse(&o, &err, "--keep-events=-3", NULL), ERR_BAD_REQUEST);
+}
+
 struct socket_case {
     struct loop *loop;
     char path[128];
@@ -128,6 +146,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_address),
         cmocka_unit_test(test_up_options),
+        cmocka_unit_test(test_what_is_kept),
         cmocka_unit_test(test_admin_socket),
     };
     return cmocka_run_group_tests_name("world", tests, NULL, NULL);

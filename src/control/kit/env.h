@@ -41,6 +41,13 @@ struct api_address {
     struct str cluster_ip; /* of Service default/kubernetes; empty: it is headless */
 };
 
+/* What is over, and how much of it stays; 0: all, for ever. */
+struct retention {
+    size_t pods;     /* finished ones, the newest */
+    size_t events;   /* the newest; none is kept longer than an hour in any case */
+    int64_t jobs_ns; /* how long finished Jobs are kept whose spec has no ttlSecondsAfterFinished */
+};
+
 struct control_env {
     struct mirror *mirror;
     struct writer *writer;
@@ -67,6 +74,7 @@ struct control_env {
     /* The machine's randomness, for what nobody may guess; NULL: from the seed, for simulations and tests. */
     int (*random)(void *p, size_t n, struct err *err);
     const struct api_address *api; /* NULL: nobody is told where the API is */
+    struct retention kept;
     bool claims; /* claims are bound here: pods wait for theirs before they are placed */
     struct calendar_seat
         *calendar; /* where calendars are answered from; NULL: nobody serves them */

@@ -1,10 +1,13 @@
-/* event_ttl: one key, the sweep. Only Events created longer ago than the limit are opened: most is read from heads. */
+/*
+ * event_ttl: one key, the sweep. Beyond a number the oldest go before their time. Only Events created longer ago than
+ * the limit are opened: most is read from heads.
+ */
 #include "control/kube/event_ttl.h"
 
-#include "control/kit/controller.h"
+#include "control/kube/oldest.h"
 #include "wire/text/time.h"
 
-enum { TTL_S = 3600, SWEEP_S = 60, BURST = 2000, MORE_MS = 200 };
+enum { TTL_S = 3600, SWEEP_S = 60, COUNT_S = 5, BURST = 2000, MORE_MS = 200 };
 
 struct event_sweep {
     struct controller *c;
@@ -39,8 +42,14 @@ static enum work step(void *self, struct work_key key) {
     struct controller *c = self;
     struct event_sweep s = {c, controller_begin(c), clock_wall(c->env.clock) - TTL_S * NS_PER_SEC,
                             0};
-    mirror_scan(c->env.mirror, c->kinds[0], STR(""), sweep_one, &s);
-    workqueue_look(c->queue, key, s.n == BURST ? MORE_MS * NS_PER_MS : SWEEP_S * NS_PER_SEC);
+    const struct oldest beyond = {
+        .kind = c->kinds[0], .keep = c->env.kept.events, .most = BURST, .grace_seconds = -1};
+    int64_t every = (beyond.keep ? COUNT_S : SWEEP_S) * NS_PER_SEC;
+    bool more = oldest_remove(c, s.round, &beyond);
+    if (!more) {
+        mirror_scan(c->env.mirror, c->kinds[0], STR(""), sweep_one, &s);
+    }
+    workqueue_look(c->queue, key, more || s.n == BURST ? MORE_MS * NS_PER_MS : every);
     return round_end(s.round);
 }
 
@@ -49,5 +58,5 @@ const struct controller_row event_ttl_controller = {
     CONTROL_EVENT_TTL,
     "event-ttl-controller",
     CONTROLLER_KINDS({"", "Event", .may = MAY_DELETE}),
-    .every_ns = SWEEP_S * NS_PER_SEC,
+    .every_ns = COUNT_S * NS_PER_SEC,
     .step = step};

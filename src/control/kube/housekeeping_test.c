@@ -13,6 +13,7 @@
 #include "control/kube/gc.h"
 #include "control/kube/namespace.h"
 #include "control/kube/node_life.h"
+#include "control/kube/pod_gc.h"
 #include "control/kube/role_aggregation.h"
 #include "control/kube/serviceaccount.h"
 #include "control/test/fake_world.h"
@@ -446,6 +447,60 @@ static void events_repeat_combine_and_expire(void **state) {
     controller_free(c);
 }
 
+static void events_beyond_a_number_go(void **state) {
+    struct recorder *r = recorder_new(&w.env, "test");
+    w.env.kept.events = 30;
+    struct controller *c = controller_new(&event_ttl_controller, &w.env, NULL);
+    for (int i = 0; i < 40; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "m%d", i);
+        put("v1", "ConfigMap", "default", name, "", "");
+        recorder_event(r, map(name), EVENT_NORMAL, i < 10 ? "Early" : "Late", "said");
+        fake_world_run(&w, NS_PER_SEC);
+    }
+    fake_world_run(&w, 10 * NS_PER_SEC);
+    assert_int_equal(fake_world_count(&w, "Event"), 30);
+    assert_int_equal(fake_world_events(&w, "Early"), 0);
+    assert_int_equal(fake_world_events(&w, "Late"), 30);
+    recorder_free(r);
+    controller_free(c);
+    w.env.kept.events = 0;
+}
+
+static void a_pod(const char *name, const char *note, const char *phase) {
+    char meta[128], status[128];
+    snprintf(meta, sizeof meta, "\"annotations\":{\"phase\":\"%s\"}", note);
+    snprintf(status, sizeof status, "{\"status\":{\"phase\":\"%s\"}}", phase);
+    put("v1", "Pod", "default", name, meta, "\"spec\":{\"containers\":[{\"name\":\"c\"}]}");
+    fake_world_patch(&w, "Pod", "default", name, "status", status);
+    fake_world_run(&w, NS_PER_SEC);
+}
+
+static bool has_pod(const char *name) {
+    return fake_world_get(&w, "Pod", "default", name) != NULL;
+}
+
+/* The oldest finished ones; what an annotation says of a pod that runs ends nobody. */
+static void finished_pods_beyond_a_number_go(void **state) {
+    w.env.kept.pods = 2;
+    a_pod("says-so", "Succeeded", "Running");
+    a_pod("old", "-", "Succeeded");
+    a_pod("older-that-runs", "-", "Running");
+    a_pod("failed", "-", "Failed");
+    a_pod("new", "-", "Succeeded");
+    struct controller *c = controller_new(&pod_gc_controller, &w.env, NULL);
+    fake_world_run(&w, 10 * NS_PER_SEC);
+    assert_true(has_pod("says-so") && has_pod("older-that-runs"));
+    assert_false(has_pod("old"));
+    assert_true(has_pod("failed") && has_pod("new"));
+    a_pod("newest", "-", "Failed");
+    fake_world_run(&w, 10 * NS_PER_SEC);
+    assert_false(has_pod("failed"));
+    assert_true(has_pod("new") && has_pod("newest"));
+    controller_free(c);
+    w.env.kept.pods = 0;
+}
+
 /* Sixteen are written at a time, the rest waits; what waits when the recorder goes is forgotten. */
 static void events_yield(void **state) {
     struct recorder *r = recorder_new(&w.env, "test");
@@ -561,6 +616,8 @@ int main(void) {
         TEST(pods_of_a_node_that_never_was_go),
         TEST(roles_add_up),
         TEST(events_repeat_combine_and_expire),
+        TEST(events_beyond_a_number_go),
+        TEST(finished_pods_beyond_a_number_go),
         TEST(events_yield),
         TEST(the_last_count_stays),
         TEST(a_switched_off_workload_is_evicted),

@@ -283,16 +283,25 @@ static enum work carry_out(struct job_controller *c, const struct object *obj, y
     return round_end(r);
 }
 
+/* How long it stays when it has finished: what it says, else what this cluster does; -1: for ever. */
+static int64_t kept_ns(const struct job_controller *c, const struct job *job) {
+    int64_t otherwise = c->base.env.kept.jobs_ns;
+    return job->spec->ttl_seconds_after_finished.set
+               ? job->spec->ttl_seconds_after_finished.v * NS_PER_SEC
+           : otherwise ? otherwise
+                       : -1;
+}
+
 /* A finished Job whose time is over is deleted with its pods. */
 static enum work expire(struct job_controller *c, const struct object *obj, const struct job *job) {
-    if (!job->spec->ttl_seconds_after_finished.set || obj->deleting_ns) {
+    int64_t kept = kept_ns(c, job);
+    if (kept < 0 || obj->deleting_ns) {
         return WORK_OK;
     }
     const struct condition *end = job_condition_true(job, "Complete")
                                       ? job_condition(job, "Complete")
                                       : job_condition(job, "Failed");
-    int64_t left = end->last_transition_ns + job->spec->ttl_seconds_after_finished.v * NS_PER_SEC -
-                   clock_wall(c->base.env.clock);
+    int64_t left = end->last_transition_ns + kept - clock_wall(c->base.env.clock);
     if (left > 0) {
         workqueue_add_after(c->base.queue, obj->ns, obj->name, left);
         return WORK_OK;

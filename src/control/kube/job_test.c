@@ -334,6 +334,22 @@ static void ended_jobs_expire(void **state) {
     teardown(&f);
 }
 
+static void ended_jobs_are_kept_for_a_time(void **state) {
+    struct fixture f;
+    setup(&f);
+    f.world.env.kept.jobs_ns = 60 * NS_PER_SEC;
+    restart(&f);
+    put_job(&f, "j", "");
+    put_job(&f, "longer", "\"ttlSecondsAfterFinished\":600");
+    fake_world_live(&f.world, 30);
+    JOB_IS(&f, "Complete", "True");
+    assert_true(job(&f, "j")->deleting_ns == 0);
+    fake_world_live(&f.world, 40);
+    assert_true(job(&f, "j")->deleting_ns != 0);
+    assert_true(job(&f, "longer")->deleting_ns == 0);
+    teardown(&f);
+}
+
 static void pods_of_a_deleted_job_are_let_go(void **state) {
     struct fixture f;
     setup(&f);
@@ -488,6 +504,7 @@ int main(void) {
         cmocka_unit_test(success_policy_ends_early),
         cmocka_unit_test(failure_policy_fails_the_job),
         cmocka_unit_test(ended_jobs_expire),
+        cmocka_unit_test(ended_jobs_are_kept_for_a_time),
         cmocka_unit_test(pods_of_a_deleted_job_are_let_go),
         cmocka_unit_test(pods_of_other_namespaces_do_not_count),
         cmocka_unit_test(a_pod_that_is_taken_away_is_replaced),

@@ -130,6 +130,7 @@ static void forget(struct pod *p) {
     mem_free(p->usage);
     mem_free(p->shim_state);
     mem_free(p->told);
+    mem_free(p->dir);
     mem_free(p->ns);
     mem_free(p->name);
     mem_free(p);
@@ -160,6 +161,7 @@ void pod_answered(struct pod *p) {
 
 static struct pod *add(struct pods *ps, struct str uid) {
     struct pod *p = path_plain(uid) ? mem_zalloc(sizeof(*p)) : NULL;
+    char dir[PATH_LEN];
 
     if (p == NULL) {
         return NULL;
@@ -167,11 +169,11 @@ static struct pod *add(struct pods *ps, struct str uid) {
     p->pods = ps;
     p->wd = -1;
     p->start_ns = clock_wall(ps->clock);
-    arena_init(&p->arena, 32 << 20);
+    arena_init(&p->arena, POD_ARENA);
     if (!str_copy(uid, p->uid, sizeof(p->uid)) ||
-        snprintf(p->dir, sizeof(p->dir), "%s/pods/%s", ps->o.data_dir, p->uid) >=
-            (int)sizeof(p->dir) ||
-        map_put(&ps->by_uid, str_of(p->uid), p, NULL)) {
+        snprintf(dir, sizeof(dir), "%s/pods/%s", ps->o.data_dir, p->uid) >= (int)sizeof(dir) ||
+        (p->dir = mem_cstr(str_of(dir))) == NULL || map_put(&ps->by_uid, str_of(p->uid), p, NULL)) {
+        mem_free(p->dir);
         mem_free(p);
         return NULL;
     }
@@ -244,6 +246,7 @@ void pods_put(struct pods *ps, const struct object *obj) {
     if (over && first && (!known || p->state == POD_OVER)) {
         p->state = POD_OVER;
         p->reported = true;
+        pod_shed(p);
     } else if (!known && str_is(ph, "Running")) {
         p->lost = true; /* it ran, and its folder is not here any more */
         snprintf(p->message, sizeof(p->message), "the node has lost the pod's folder");

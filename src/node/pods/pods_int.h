@@ -38,7 +38,7 @@ struct pod_source_doc {
     yyjson_val *object; /* NULL: does not exist, or not here yet */
 };
 
-enum { POD_TOLD = 16 };
+enum { POD_TOLD = 16, POD_ARENA = 32 << 20 };
 
 /* An Event that was made of what the shim said. */
 struct pod_told {
@@ -51,7 +51,7 @@ struct pod {
     struct pods *pods;
     char uid[64], *ns, *name;
     uid_t user; /* that its processes are; 0: none of its own */
-    char dir[PATH_LEN];
+    char *dir;
     const struct object *obj; /* NULL: the API has not told (or no longer knows) */
     enum pod_state state;
     bool gone;        /* the API no longer has it */
@@ -176,6 +176,8 @@ void pod_end_strays(struct pod *p);
 
 /* pods_report.c: the API's side. */
 void pod_report(struct pod *p);
+/* The API has the last status: what was kept to tell it goes. Hundreds of thousands of pods may be over. */
+void pod_shed(struct pod *p);
 /* pods_tell.c: Events. */
 void pod_tell_state(struct pod *p, yyjson_val *state);  /* what state.json has that is new */
 void pod_tell_forget(struct pod *p, yyjson_val *state); /* all of it was told before */

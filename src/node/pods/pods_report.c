@@ -1,6 +1,7 @@
 /*
  * pods_report: reports to the API: status (the newest, one write at a time), and the final delete.
  */
+#include "base/mem.h"
 #include "node/pods/pod_status.h"
 #include "node/pods/pods_int.h"
 
@@ -8,12 +9,28 @@ static const char who[] = "berth-node";
 
 static void remove_pod(struct pod *p);
 
+void pod_shed(struct pod *p) {
+    arena_release(&p->arena);
+    arena_init(&p->arena, POD_ARENA);
+    p->sources = NULL;
+    p->n_sources = 0;
+    p->devices = (struct pod_devices){0};
+    p->uuids = NULL;
+    mem_free(TAKE(p->shim_state));
+    mem_free(TAKE(p->told));
+    pod_quota_free(TAKE(p->quota));
+    disk_walk_end(&p->walk);
+}
+
 static void on_status(void *ctx, const struct write_result *r) {
     struct pod *p = ctx;
 
     p->writing = false;
     if (r->code == 0 || r->code == ERR_NOT_FOUND) {
         p->reported |= p->state == POD_OVER && !p->dirty;
+        if (p->reported && !p->waiting_answer) {
+            pod_shed(p);
+        }
     } else {
         log_warn(p->pods->o.log, "pod %s/%s: status: %s", p->ns, p->name, r->err.text);
         p->written_hash = 0;

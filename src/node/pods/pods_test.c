@@ -159,6 +159,25 @@ static void test_succeeds(void **state) {
     arena_release(&a);
 }
 
+static bool is_reported(void *ctx) {
+    const struct bed *b = ctx;
+    const struct pod *p = map_get(&b->pods->by_uid, STR("uid-ok"));
+
+    return p && p->reported;
+}
+
+/* Of a pod that is over and told only what deletes it is kept; its log is in its folder. */
+static void test_what_is_over_is_small(void **state) {
+    struct bed *b = *state;
+
+    put(b, pod("ok", "true", "", ""));
+    wait_for(b, "ok", "\"phase\":\"Succeeded\"");
+    test_until(b->loop, is_reported, b);
+    const struct pod *p = map_get(&b->pods->by_uid, STR("uid-ok"));
+    assert_true(p->shim_state == NULL && p->told == NULL && p->quota == NULL && p->n_sources == 0);
+    assert_true(p->arena.used == 0);
+}
+
 static void test_exit_code_and_no_command(void **state) {
     struct bed *b = *state;
 
@@ -337,6 +356,7 @@ static void test_kill_all(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_succeeds, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_over_is_small, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_exit_code_and_no_command, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_delete_with_grace, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_grace_runs_out, set_up, tear_down),

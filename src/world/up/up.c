@@ -526,6 +526,7 @@ static int start_control(struct up *u, struct err *err) {
         .offload = worker_offload(u->worker),
         .zones = u->zones,
         .random = tls_random,
+        .kept = u->o.kept,
         .claims = (u->o.controllers & CONTROL_VOLUMES) != 0,
         .calendar = &u->calendar,
         .api = &u->api,

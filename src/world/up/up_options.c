@@ -5,6 +5,7 @@
 
 #include "control/control_set.h"
 #include "node/net/model.h"
+#include "wire/text/time.h"
 
 const char *const gpus_choices[] = {"auto", "none", "sim:8xh200", "sim:1xh200", "sim:4xa100-80gb",
                                     NULL};
@@ -35,6 +36,13 @@ const struct cli_option up_option_rows[UP_OPTIONS] = {
     POD_RANGE_OPTION,
     SERVICE_RANGE_OPTION,
     UPLINK_OPTION,
+    {"keep-pods", 0, "N", "finished pods that are kept, the newest; else 5000; 0: all", NULL,
+     false},
+    {"keep-jobs", 0, "TIME",
+     "how long finished Jobs without ttlSecondsAfterFinished are kept; else 168h; 0: for ever",
+     NULL, false},
+    {"keep-events", 0, "N", "Events that are kept, the newest of an hour; else 50000; 0: all", NULL,
+     false},
     {"accept-loss", 0, NULL, "start with a database that has less than was written to it", NULL,
      false},
     {"controllers", 0, "SET",
@@ -101,6 +109,28 @@ static int read_services(struct up_options *o, struct err *err) {
     return 0;
 }
 
+static int read_count(const char *option, const char *text, size_t *ret, struct err *err) {
+    int64_t n;
+    if (!str_to_i64(str_of(text), &n) || n < 0) {
+        return err_set(err, ERR_BAD_REQUEST, "%s %s: expected a number, or 0 for all", option,
+                       text);
+    }
+    *ret = (size_t)n;
+    return 0;
+}
+
+static int read_kept(const struct cli_args *a, struct retention *k, struct err *err) {
+    const char *jobs = value_or(a, "keep-jobs", "168h");
+    int r = read_count("--keep-pods", value_or(a, "keep-pods", "5000"), &k->pods, err);
+    r = r ? r : read_count("--keep-events", value_or(a, "keep-events", "50000"), &k->events, err);
+    if (r == 0 && strcmp(jobs, "0") != 0 &&
+        (duration_parse(str_of(jobs), &k->jobs_ns, NULL) || k->jobs_ns <= 0)) {
+        r = err_set(err, ERR_BAD_REQUEST,
+                    "--keep-jobs %s: expected a time like 168h or 30m, or 0 for ever", jobs);
+    }
+    return r;
+}
+
 int up_options_read(const struct cli_args *a, struct up_options *ret, struct err *err) {
     struct control_list list = {0};
     struct up_options o = {
@@ -129,6 +159,7 @@ int up_options_read(const struct cli_args *a, struct up_options *ret, struct err
     }
     r = r ? r : read_dashboard(a, &o.dashboard, err);
     r = r ? r : read_services(&o, err);
+    r = r ? r : read_kept(a, &o.kept, err);
     if (r == 0 && control_set_parse(str_of(value_or(a, "controllers", "all")), CONTROL_ALL, &list,
                                     err) != 0) {
         r = err_wrap(err, "--controllers");

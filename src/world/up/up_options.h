@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "cli/kit/options.h"
+#include "control/kit/env.h"
 #include "node/node.h"
 #include "world/kit/panel.h"
 
@@ -26,15 +27,16 @@ struct up_options {
     int service_bits;
     bool manage_mig;
     bool require_isolation;
-    bool accept_loss;     /* a database that is behind what is known of it is taken */
-    unsigned controllers; /* which run; enum control_set */
+    bool accept_loss;      /* a database that is behind what is known of it is taken */
+    struct retention kept; /* of what is over */
+    unsigned controllers;  /* which run; enum control_set */
     bool
         queues_outside; /* none of Kueue's and ours: their kinds come as CustomResourceDefinitions */
     bool node;          /* run a node */
     bool verbose;
 };
 
-enum { UP_OPTIONS = 21 };
+enum { UP_OPTIONS = 24 };
 extern const struct cli_option up_option_rows[UP_OPTIONS];
 
 int up_options_read(const struct cli_args *a, struct up_options *ret, struct err *err);
