@@ -212,7 +212,7 @@ static void own(const char *name, const char *owner) {
 
 /* Each owns the next, and the last the first; something hangs below. */
 static void circle(size_t n) {
-    char name[16], next[16];
+    char name[24], next[24];
     for (size_t i = 0; i < n; i++) {
         snprintf(name, sizeof name, "c%zu", i);
         put("v1", "ConfigMap", "default", name, "", "");

@@ -1,4 +1,5 @@
 /* pods_disk: whose files go when there is little room, and who is evicted. No process runs here. */
+#include "base/mem.h"
 #include "node/files/testbed.h"
 #include "node/pods/pods_int.h"
 
@@ -37,6 +38,7 @@ static int tear_down(void **state) {
         struct pod *p = e->value;
         disk_walk_end(&p->walk);
         arena_release(&p->arena);
+        mem_free(p->dir);
         free(p);
     }
     map_release(&b->pods.by_uid);
@@ -71,13 +73,15 @@ static bool is_there(const struct pod *p, const char *name) {
 
 static struct pod *add(struct bed *b, const char *uid, enum pod_state state, size_t bytes) {
     struct pod *p = calloc(1, sizeof(*p));
+    char dir[PATH_LEN];
 
     p->pods = &b->pods;
     p->wd = -1;
     p->state = state;
     arena_init(&p->arena, 1 << 20);
     assert_true(str_copy(str_of(uid), p->uid, sizeof(p->uid)));
-    snprintf(p->dir, sizeof(p->dir), "%.500s/%s", b->dir, uid);
+    snprintf(dir, sizeof(dir), "%.500s/%s", b->dir, uid);
+    p->dir = mem_cstr(str_of(dir));
     assert_int_equal(map_put(&b->pods.by_uid, str_of(p->uid), p, NULL), 0);
     write_at(p, "log/main", "0.log", 0);
     write_at(p, "root/work", "file", bytes);
