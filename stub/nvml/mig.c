@@ -11,7 +11,7 @@
 
 enum { FOREVER_MS = 3600000 };
 
-SIM_CALL(DeviceGetMigMode, struct nvml_device *d, unsigned *current, unsigned *pending) {
+SIM_CALL(DeviceGetMigMode, struct abi_device *d, unsigned *current, unsigned *pending) {
     int r = sim_begin("nvmlDeviceGetMigMode");
 
     if (r) {
@@ -34,7 +34,7 @@ static bool in_use(const struct sim_gpu *g) {
     return used;
 }
 
-SIM_CALL(DeviceSetMigMode, struct nvml_device *d, unsigned mode, int *activation) {
+SIM_CALL(DeviceSetMigMode, struct abi_device *d, unsigned mode, int *activation) {
     int r = sim_begin("nvmlDeviceSetMigMode");
 
     if (r) {
@@ -42,22 +42,22 @@ SIM_CALL(DeviceSetMigMode, struct nvml_device *d, unsigned mode, int *activation
     }
     struct sim_gpu *g = sim_gpu_of(d, &r);
     if (g == NULL || mode > 1) {
-        return sim_end(g ? NVML_INVALID_ARGUMENT : r);
+        return sim_end(g ? ABI_INVALID_ARGUMENT : r);
     }
     g->mig_pending = mode;
-    *activation = NVML_SUCCESS;
+    *activation = ABI_SUCCESS;
     if (mode != g->mig) {
         if (in_use(g)) {
-            *activation = NVML_IN_USE;
+            *activation = ABI_IN_USE;
         } else if (!sim_gpu_board->mode_at_once) {
-            *activation = NVML_RESET_REQUIRED;
+            *activation = ABI_RESET_REQUIRED;
         } else {
             memset(g->gi, 0, sizeof(g->gi));
             memset(g->ci, 0, sizeof(g->ci));
             g->mig = mode;
         }
     }
-    return sim_end(NVML_SUCCESS);
+    return sim_end(ABI_SUCCESS);
 }
 
 static const struct sim_profile *by_query(unsigned query) {
@@ -69,59 +69,60 @@ static const struct sim_profile *by_query(unsigned query) {
     return NULL;
 }
 
-SIM_CALL(DeviceGetGpuInstanceProfileInfo, struct nvml_device *d, unsigned query,
-         struct nvml_gpu_profile *ret) {
+SIM_CALL(DeviceGetGpuInstanceProfileInfo, struct abi_device *d, unsigned query,
+         struct abi_gpu_instance_profile_info *ret) {
     int r = sim_begin("nvmlDeviceGetGpuInstanceProfileInfo");
 
     if (r) {
         return r;
     }
     const struct sim_profile *p = by_query(query);
-    if (query >= NVML_GPU_PROFILE_COUNT || p == NULL || sim_gpu_of(d, &r) == NULL) {
-        return sim_end(query >= NVML_GPU_PROFILE_COUNT ? NVML_INVALID_ARGUMENT
-                       : p == NULL                     ? NVML_NOT_SUPPORTED
-                                                       : r);
+    if (query >= ABI_GPU_INSTANCE_PROFILE_COUNT || p == NULL || sim_gpu_of(d, &r) == NULL) {
+        return sim_end(query >= ABI_GPU_INSTANCE_PROFILE_COUNT ? ABI_INVALID_ARGUMENT
+                       : p == NULL                             ? ABI_NOT_SUPPORTED
+                                                               : r);
     }
-    *ret = (struct nvml_gpu_profile){.id = p->id,
-                                     .slices = p->compute,
-                                     .instances = p->instances,
-                                     .sm = p->sm,
-                                     .copy = p->copy,
-                                     .decoders = p->decoders,
-                                     .encoders = p->encoders,
-                                     .jpegs = p->jpegs,
-                                     .ofas = p->ofas,
-                                     .memory_mib = p->memory_mib};
-    return sim_end(NVML_SUCCESS);
+    *ret = (struct abi_gpu_instance_profile_info){.id = p->id,
+                                                  .slice_count = p->compute,
+                                                  .instance_count = p->instances,
+                                                  .multiprocessor_count = p->sm,
+                                                  .copy_engine_count = p->copy,
+                                                  .decoder_count = p->decoders,
+                                                  .encoder_count = p->encoders,
+                                                  .jpeg_count = p->jpegs,
+                                                  .ofa_count = p->ofas,
+                                                  .memory_size_mb = p->memory_mib};
+    return sim_end(ABI_SUCCESS);
 }
 
-SIM_CALL(DeviceGetGpuInstanceProfileInfoV, struct nvml_device *d, unsigned query,
-         struct nvml_gpu_profile_v2 *ret) {
-    struct nvml_gpu_profile one;
+SIM_CALL(DeviceGetGpuInstanceProfileInfoV, struct abi_device *d, unsigned query,
+         struct abi_gpu_instance_profile_info_v2 *ret) {
+    struct abi_gpu_instance_profile_info one;
 
-    if (ret->version != NVML_STRUCT_VERSION(struct nvml_gpu_profile_v2, 2)) {
-        return NVML_ARGUMENT_VERSION_MISMATCH;
+    if (ret->version != ABI_GPU_INSTANCE_PROFILE_INFO_V2) {
+        return ABI_ARGUMENT_VERSION_MISMATCH;
     }
     int r = nvmlDeviceGetGpuInstanceProfileInfo(d, query, &one);
     if (r) {
         return r;
     }
-    *ret = (struct nvml_gpu_profile_v2){.version = ret->version,
-                                        .id = one.id,
-                                        .slices = one.slices,
-                                        .instances = one.instances,
-                                        .sm = one.sm,
-                                        .copy = one.copy,
-                                        .decoders = one.decoders,
-                                        .encoders = one.encoders,
-                                        .jpegs = one.jpegs,
-                                        .ofas = one.ofas,
-                                        .memory_mib = one.memory_mib};
+    *ret =
+        (struct abi_gpu_instance_profile_info_v2){.version = ret->version,
+                                                  .id = one.id,
+                                                  .slice_count = one.slice_count,
+                                                  .instance_count = one.instance_count,
+                                                  .multiprocessor_count = one.multiprocessor_count,
+                                                  .copy_engine_count = one.copy_engine_count,
+                                                  .decoder_count = one.decoder_count,
+                                                  .encoder_count = one.encoder_count,
+                                                  .jpeg_count = one.jpeg_count,
+                                                  .ofa_count = one.ofa_count,
+                                                  .memory_size_mb = one.memory_size_mb};
     return sim_text(ret->name, sizeof(ret->name), by_query(query)->name);
 }
 
-SIM_CALL(DeviceGetGpuInstancePossiblePlacements_v2, struct nvml_device *d, unsigned id,
-         struct nvml_placement *v, unsigned *n) {
+SIM_CALL(DeviceGetGpuInstancePossiblePlacements_v2, struct abi_device *d, unsigned id,
+         struct abi_gpu_instance_placement *v, unsigned *n) {
     int r = sim_begin("nvmlDeviceGetGpuInstancePossiblePlacements_v2");
     unsigned k = 0;
 
@@ -130,20 +131,20 @@ SIM_CALL(DeviceGetGpuInstancePossiblePlacements_v2, struct nvml_device *d, unsig
     }
     const struct sim_profile *p = sim_profile(sim_gpu_board, id);
     if (p == NULL || sim_gpu_of(d, &r) == NULL) {
-        return sim_end(p ? r : NVML_INVALID_ARGUMENT);
+        return sim_end(p ? r : ABI_INVALID_ARGUMENT);
     }
     unsigned need = (unsigned)__builtin_popcount(p->starts);
     if (v == NULL || *n < need) {
         *n = need;
-        return sim_end(v ? NVML_INSUFFICIENT_SIZE : NVML_SUCCESS);
+        return sim_end(v ? ABI_INSUFFICIENT_SIZE : ABI_SUCCESS);
     }
     for (unsigned s = 0; s < sim_gpu_board->slices; s++) {
         if (p->starts & (1u << s)) {
-            v[k++] = (struct nvml_placement){s, p->size};
+            v[k++] = (struct abi_gpu_instance_placement){s, p->size};
         }
     }
     *n = k;
-    return sim_end(NVML_SUCCESS);
+    return sim_end(ABI_SUCCESS);
 }
 
 /* Could profile p be made at `start` now? */
@@ -166,7 +167,7 @@ static bool fits(const struct sim_gpu *g, const struct sim_profile *p, unsigned 
     return same < p->instances;
 }
 
-SIM_CALL(DeviceGetGpuInstanceRemainingCapacity, struct nvml_device *d, unsigned id, unsigned *ret) {
+SIM_CALL(DeviceGetGpuInstanceRemainingCapacity, struct abi_device *d, unsigned id, unsigned *ret) {
     int r = sim_begin("nvmlDeviceGetGpuInstanceRemainingCapacity");
     unsigned n = 0, same = 0;
 
@@ -176,7 +177,7 @@ SIM_CALL(DeviceGetGpuInstanceRemainingCapacity, struct nvml_device *d, unsigned 
     struct sim_gpu *g = sim_gpu_of(d, &r);
     const struct sim_profile *p = sim_profile(sim_gpu_board, id);
     if (g == NULL || p == NULL) {
-        return sim_end(g ? NVML_INVALID_ARGUMENT : r);
+        return sim_end(g ? ABI_INVALID_ARGUMENT : r);
     }
     for (unsigned i = 0; i < SIM_INSTANCES; i++) {
         same += g->gi[i].used && g->gi[i].profile == id;
@@ -186,7 +187,7 @@ SIM_CALL(DeviceGetGpuInstanceRemainingCapacity, struct nvml_device *d, unsigned 
         n += fits(g, p, s);
     }
     *ret = n < p->instances - same ? n : p->instances - same;
-    return sim_end(NVML_SUCCESS);
+    return sim_end(ABI_SUCCESS);
 }
 
 /* Ids as the driver hands them out: small instances have high numbers. */
@@ -203,31 +204,31 @@ int sim_gi_make(struct sim_gpu *g, const struct sim_profile *p, unsigned start, 
     unsigned row = 0;
 
     if (!g->mig) {
-        return NVML_NOT_SUPPORTED;
+        return ABI_NOT_SUPPORTED;
     }
     while (row < SIM_INSTANCES && g->gi[row].used) {
         row++;
     }
     if (!fits(g, p, start) || row == SIM_INSTANCES) {
-        return NVML_INSUFFICIENT_RESOURCES;
+        return ABI_INSUFFICIENT_RESOURCES;
     }
     g->gi[row] = (struct sim_gi){1, new_gi_id(g, p), p->id, start, p->size};
     *ret_row = row;
-    return NVML_SUCCESS;
+    return ABI_SUCCESS;
 }
 
-static int make_gi(struct nvml_device *d, unsigned id, const struct nvml_placement *where,
-                   struct nvml_gpu_instance **ret) {
-    int r = NVML_SUCCESS;
+static int make_gi(struct abi_device *d, unsigned id,
+                   const struct abi_gpu_instance_placement *where, struct abi_gpu_instance **ret) {
+    int r = ABI_SUCCESS;
     struct sim_gpu *g = sim_gpu_of(d, &r);
     const struct sim_profile *p = sim_profile(sim_gpu_board, id);
     unsigned row, start = where ? where->start : 0;
 
     if (g == NULL || p == NULL) {
-        return g ? NVML_INVALID_ARGUMENT : r;
+        return g ? ABI_INVALID_ARGUMENT : r;
     }
     if (where && where->size != p->size) {
-        return NVML_INVALID_ARGUMENT;
+        return ABI_INVALID_ARGUMENT;
     }
     while (where == NULL && start < sim_gpu_board->slices && !fits(g, p, start)) {
         start++;
@@ -236,33 +237,33 @@ static int make_gi(struct nvml_device *d, unsigned id, const struct nvml_placeme
         sim.astray = (struct sim_astray){sim_now_ns() + sim.astray_ms * 1000000ull,
                                          (unsigned)(g - sim.gpu), id, start};
         sim.astray_ms = 0;
-        sim_end(NVML_SUCCESS);
+        sim_end(ABI_SUCCESS);
         sim_sleep_ms(FOREVER_MS);
         sim_begin("nvmlDeviceCreateGpuInstance");
-        return NVML_UNKNOWN;
+        return ABI_UNKNOWN;
     }
     r = sim_gi_make(g, p, start, &row);
     if (r == 0) {
-        *ret = (struct nvml_gpu_instance *)sim_gi_handle((unsigned)(g - sim.gpu), row);
+        *ret = (struct abi_gpu_instance *)sim_gi_handle((unsigned)(g - sim.gpu), row);
     }
     return r;
 }
 
-SIM_CALL(DeviceCreateGpuInstance, struct nvml_device *d, unsigned id,
-         struct nvml_gpu_instance **ret) {
+SIM_CALL(DeviceCreateGpuInstance, struct abi_device *d, unsigned id,
+         struct abi_gpu_instance **ret) {
     int r = sim_begin("nvmlDeviceCreateGpuInstance");
 
     return r ? r : sim_end(make_gi(d, id, NULL, ret));
 }
 
-SIM_CALL(DeviceCreateGpuInstanceWithPlacement, struct nvml_device *d, unsigned id,
-         const struct nvml_placement *where, struct nvml_gpu_instance **ret) {
+SIM_CALL(DeviceCreateGpuInstanceWithPlacement, struct abi_device *d, unsigned id,
+         const struct abi_gpu_instance_placement *where, struct abi_gpu_instance **ret) {
     int r = sim_begin("nvmlDeviceCreateGpuInstanceWithPlacement");
 
-    return r ? r : sim_end(where ? make_gi(d, id, where, ret) : NVML_INVALID_ARGUMENT);
+    return r ? r : sim_end(where ? make_gi(d, id, where, ret) : ABI_INVALID_ARGUMENT);
 }
 
-SIM_CALL(GpuInstanceDestroy, struct nvml_gpu_instance *handle) {
+SIM_CALL(GpuInstanceDestroy, struct abi_gpu_instance *handle) {
     int r = sim_begin("nvmlGpuInstanceDestroy");
     unsigned gpu;
 
@@ -271,18 +272,18 @@ SIM_CALL(GpuInstanceDestroy, struct nvml_gpu_instance *handle) {
     }
     struct sim_gi *gi = sim_gi_of(handle, &gpu);
     if (gi == NULL) {
-        return sim_end(NVML_INVALID_ARGUMENT);
+        return sim_end(ABI_INVALID_ARGUMENT);
     }
     for (unsigned i = 0; i < SIM_MIG; i++) {
         if (sim.gpu[gpu].ci[i].used && sim.gpu[gpu].ci[i].gi == gi->id) {
-            return sim_end(NVML_IN_USE);
+            return sim_end(ABI_IN_USE);
         }
     }
     *gi = (struct sim_gi){0};
-    return sim_end(NVML_SUCCESS);
+    return sim_end(ABI_SUCCESS);
 }
 
-SIM_CALL(DeviceGetGpuInstances, struct nvml_device *d, unsigned id, struct nvml_gpu_instance **v,
+SIM_CALL(DeviceGetGpuInstances, struct abi_device *d, unsigned id, struct abi_gpu_instance **v,
          unsigned *n) {
     int r = sim_begin("nvmlDeviceGetGpuInstances");
     unsigned k = 0;
@@ -293,15 +294,15 @@ SIM_CALL(DeviceGetGpuInstances, struct nvml_device *d, unsigned id, struct nvml_
     struct sim_gpu *g = sim_gpu_of(d, &r);
     for (unsigned i = 0; g && i < SIM_INSTANCES; i++) {
         if (g->gi[i].used && g->gi[i].profile == id) {
-            v[k++] = (struct nvml_gpu_instance *)sim_gi_handle((unsigned)(g - sim.gpu), i);
+            v[k++] = (struct abi_gpu_instance *)sim_gi_handle((unsigned)(g - sim.gpu), i);
         }
     }
     *n = k;
     return sim_end(r);
 }
 
-SIM_CALL(DeviceGetGpuInstanceById, struct nvml_device *d, unsigned id,
-         struct nvml_gpu_instance **ret) {
+SIM_CALL(DeviceGetGpuInstanceById, struct abi_device *d, unsigned id,
+         struct abi_gpu_instance **ret) {
     int r = sim_begin("nvmlDeviceGetGpuInstanceById");
 
     if (r) {
@@ -310,14 +311,14 @@ SIM_CALL(DeviceGetGpuInstanceById, struct nvml_device *d, unsigned id,
     struct sim_gpu *g = sim_gpu_of(d, &r);
     struct sim_gi *gi = g ? sim_gi_by_id(g, id) : NULL;
     if (gi == NULL) {
-        return sim_end(g ? NVML_NOT_FOUND : r);
+        return sim_end(g ? ABI_NOT_FOUND : r);
     }
     *ret =
-        (struct nvml_gpu_instance *)sim_gi_handle((unsigned)(g - sim.gpu), (unsigned)(gi - g->gi));
-    return sim_end(NVML_SUCCESS);
+        (struct abi_gpu_instance *)sim_gi_handle((unsigned)(g - sim.gpu), (unsigned)(gi - g->gi));
+    return sim_end(ABI_SUCCESS);
 }
 
-SIM_CALL(GpuInstanceGetInfo, struct nvml_gpu_instance *handle, struct nvml_gpu_instance_info *ret) {
+SIM_CALL(GpuInstanceGetInfo, struct abi_gpu_instance *handle, struct abi_gpu_instance_info *ret) {
     int r = sim_begin("nvmlGpuInstanceGetInfo");
     unsigned gpu;
 
@@ -326,13 +327,13 @@ SIM_CALL(GpuInstanceGetInfo, struct nvml_gpu_instance *handle, struct nvml_gpu_i
     }
     struct sim_gi *gi = sim_gi_of(handle, &gpu);
     if (gi == NULL) {
-        return sim_end(NVML_INVALID_ARGUMENT);
+        return sim_end(ABI_INVALID_ARGUMENT);
     }
-    *ret = (struct nvml_gpu_instance_info){.device = (struct nvml_device *)sim_device_handle(gpu),
-                                           .id = gi->id,
-                                           .profile_id = gi->profile,
-                                           .placement = {gi->start, gi->size}};
-    return sim_end(NVML_SUCCESS);
+    *ret = (struct abi_gpu_instance_info){.device = (struct abi_device *)sim_device_handle(gpu),
+                                          .id = gi->id,
+                                          .profile_id = gi->profile,
+                                          .placement = {gi->start, gi->size}};
+    return sim_end(ABI_SUCCESS);
 }
 
 /* ---- compute instances ---- */
@@ -348,8 +349,8 @@ static bool offered(unsigned query, unsigned slices) {
            strchr(compute_profiles[query].in, (int)('0' + slices));
 }
 
-SIM_CALL(GpuInstanceGetComputeInstanceProfileInfo, struct nvml_gpu_instance *handle, unsigned query,
-         unsigned engine, struct nvml_compute_profile *ret) {
+SIM_CALL(GpuInstanceGetComputeInstanceProfileInfo, struct abi_gpu_instance *handle, unsigned query,
+         unsigned engine, struct abi_compute_instance_profile_info *ret) {
     int r = sim_begin("nvmlGpuInstanceGetComputeInstanceProfileInfo");
     unsigned gpu;
 
@@ -357,24 +358,26 @@ SIM_CALL(GpuInstanceGetComputeInstanceProfileInfo, struct nvml_gpu_instance *han
         return r;
     }
     struct sim_gi *gi = sim_gi_of(handle, &gpu);
-    if (gi == NULL || engine != NVML_CI_ENGINE_SHARED || query >= NVML_CI_PROFILE_COUNT) {
-        return sim_end(NVML_INVALID_ARGUMENT);
+    if (gi == NULL || engine != ABI_COMPUTE_INSTANCE_ENGINE_PROFILE_SHARED ||
+        query >= ABI_COMPUTE_INSTANCE_PROFILE_COUNT) {
+        return sim_end(ABI_INVALID_ARGUMENT);
     }
     const struct sim_profile *p = sim_profile(sim_gpu_board, gi->profile);
     if (!offered(query, p->compute)) {
-        return sim_end(NVML_NOT_SUPPORTED);
+        return sim_end(ABI_NOT_SUPPORTED);
     }
     unsigned size = compute_profiles[query].size;
-    *ret = (struct nvml_compute_profile){.id = query,
-                                         .slices = size,
-                                         .instances = p->compute / size,
-                                         .sm = p->sm * size / p->compute,
-                                         .copy = p->copy,
-                                         .decoders = p->decoders,
-                                         .encoders = p->encoders,
-                                         .jpegs = p->jpegs,
-                                         .ofas = p->ofas};
-    return sim_end(NVML_SUCCESS);
+    *ret = (struct abi_compute_instance_profile_info){.id = query,
+                                                      .slice_count = size,
+                                                      .instance_count = p->compute / size,
+                                                      .multiprocessor_count =
+                                                          p->sm * size / p->compute,
+                                                      .shared_copy_engine_count = p->copy,
+                                                      .shared_decoder_count = p->decoders,
+                                                      .shared_encoder_count = p->encoders,
+                                                      .shared_jpeg_count = p->jpegs,
+                                                      .shared_ofa_count = p->ofas};
+    return sim_end(ABI_SUCCESS);
 }
 
 static bool compute_free(const struct sim_gpu *g, unsigned gi, unsigned start, unsigned size) {
@@ -396,8 +399,8 @@ static bool compute_start(unsigned slices, unsigned size, unsigned start) {
                      : start % 2 == 0 && start + 2 <= slices - slices % 2;
 }
 
-SIM_CALL(GpuInstanceGetComputeInstancePossiblePlacements, struct nvml_gpu_instance *handle,
-         unsigned id, struct nvml_placement *v, unsigned *n) {
+SIM_CALL(GpuInstanceGetComputeInstancePossiblePlacements, struct abi_gpu_instance *handle,
+         unsigned id, struct abi_compute_instance_placement *v, unsigned *n) {
     int r = sim_begin("nvmlGpuInstanceGetComputeInstancePossiblePlacements");
     unsigned gpu, k = 0;
 
@@ -407,23 +410,23 @@ SIM_CALL(GpuInstanceGetComputeInstancePossiblePlacements, struct nvml_gpu_instan
     struct sim_gi *gi = sim_gi_of(handle, &gpu);
     unsigned slices = gi ? sim_profile(sim_gpu_board, gi->profile)->compute : 0;
     if (gi == NULL || !offered(id, slices)) {
-        return sim_end(NVML_INVALID_ARGUMENT);
+        return sim_end(ABI_INVALID_ARGUMENT);
     }
     for (unsigned s = 0; s < slices; s++) {
         if (compute_start(slices, compute_profiles[id].size, s)) {
             if (v && k < *n) {
-                v[k] = (struct nvml_placement){s, compute_profiles[id].size};
+                v[k] = (struct abi_compute_instance_placement){s, compute_profiles[id].size};
             }
             k++;
         }
     }
-    r = v && k > *n ? NVML_INSUFFICIENT_SIZE : NVML_SUCCESS;
+    r = v && k > *n ? ABI_INSUFFICIENT_SIZE : ABI_SUCCESS;
     *n = k;
     return sim_end(r);
 }
 
-SIM_CALL(GpuInstanceCreateComputeInstance, struct nvml_gpu_instance *handle, unsigned id,
-         struct nvml_compute_instance **ret) {
+SIM_CALL(GpuInstanceCreateComputeInstance, struct abi_gpu_instance *handle, unsigned id,
+         struct abi_compute_instance **ret) {
     int r = sim_begin("nvmlGpuInstanceCreateComputeInstance");
     unsigned gpu, row = 0, start = 0;
 
@@ -433,7 +436,7 @@ SIM_CALL(GpuInstanceCreateComputeInstance, struct nvml_gpu_instance *handle, uns
     struct sim_gi *gi = sim_gi_of(handle, &gpu);
     unsigned slices = gi ? sim_profile(sim_gpu_board, gi->profile)->compute : 0;
     if (gi == NULL || !offered(id, slices)) {
-        return sim_end(NVML_INVALID_ARGUMENT);
+        return sim_end(ABI_INVALID_ARGUMENT);
     }
     struct sim_gpu *g = &sim.gpu[gpu];
     unsigned size = compute_profiles[id].size;
@@ -445,7 +448,7 @@ SIM_CALL(GpuInstanceCreateComputeInstance, struct nvml_gpu_instance *handle, uns
         row++;
     }
     if (start >= slices || row == SIM_MIG) {
-        return sim_end(NVML_INSUFFICIENT_RESOURCES);
+        return sim_end(ABI_INSUFFICIENT_RESOURCES);
     }
     unsigned ci_id = 0;
     for (unsigned i = 0; i < SIM_MIG; i++) {
@@ -454,11 +457,11 @@ SIM_CALL(GpuInstanceCreateComputeInstance, struct nvml_gpu_instance *handle, uns
     g->ci[row] = (struct sim_ci){
         .used = 1, .gi = gi->id, .id = ci_id, .profile = id, .start = start, .size = size};
     sim_uuid(g->ci[row].uuid, "MIG", 2 + gpu, ++sim.serial);
-    *ret = (struct nvml_compute_instance *)sim_ci_handle(gpu, row);
-    return sim_end(NVML_SUCCESS);
+    *ret = (struct abi_compute_instance *)sim_ci_handle(gpu, row);
+    return sim_end(ABI_SUCCESS);
 }
 
-SIM_CALL(ComputeInstanceDestroy, struct nvml_compute_instance *handle) {
+SIM_CALL(ComputeInstanceDestroy, struct abi_compute_instance *handle) {
     int r = sim_begin("nvmlComputeInstanceDestroy");
     unsigned gpu;
 
@@ -467,14 +470,14 @@ SIM_CALL(ComputeInstanceDestroy, struct nvml_compute_instance *handle) {
     }
     struct sim_ci *ci = sim_mig_of(handle, &gpu);
     if (ci == NULL || ci->held) {
-        return sim_end(ci ? NVML_IN_USE : NVML_INVALID_ARGUMENT);
+        return sim_end(ci ? ABI_IN_USE : ABI_INVALID_ARGUMENT);
     }
     *ci = (struct sim_ci){0};
-    return sim_end(NVML_SUCCESS);
+    return sim_end(ABI_SUCCESS);
 }
 
-SIM_CALL(GpuInstanceGetComputeInstances, struct nvml_gpu_instance *handle, unsigned id,
-         struct nvml_compute_instance **v, unsigned *n) {
+SIM_CALL(GpuInstanceGetComputeInstances, struct abi_gpu_instance *handle, unsigned id,
+         struct abi_compute_instance **v, unsigned *n) {
     int r = sim_begin("nvmlGpuInstanceGetComputeInstances");
     unsigned gpu, k = 0;
 
@@ -485,15 +488,15 @@ SIM_CALL(GpuInstanceGetComputeInstances, struct nvml_gpu_instance *handle, unsig
     for (unsigned i = 0; gi && i < SIM_MIG; i++) {
         const struct sim_ci *ci = &sim.gpu[gpu].ci[i];
         if (ci->used && ci->gi == gi->id && ci->profile == id) {
-            v[k++] = (struct nvml_compute_instance *)sim_ci_handle(gpu, i);
+            v[k++] = (struct abi_compute_instance *)sim_ci_handle(gpu, i);
         }
     }
     *n = k;
-    return sim_end(gi ? NVML_SUCCESS : NVML_INVALID_ARGUMENT);
+    return sim_end(gi ? ABI_SUCCESS : ABI_INVALID_ARGUMENT);
 }
 
-SIM_CALL(ComputeInstanceGetInfo_v2, struct nvml_compute_instance *handle,
-         struct nvml_compute_instance_info *ret) {
+SIM_CALL(ComputeInstanceGetInfo_v2, struct abi_compute_instance *handle,
+         struct abi_compute_instance_info *ret) {
     int r = sim_begin("nvmlComputeInstanceGetInfo_v2");
     unsigned gpu;
 
@@ -503,14 +506,14 @@ SIM_CALL(ComputeInstanceGetInfo_v2, struct nvml_compute_instance *handle,
     struct sim_ci *ci = sim_mig_of(handle, &gpu);
     struct sim_gi *gi = ci ? sim_gi_by_id(&sim.gpu[gpu], ci->gi) : NULL;
     if (gi == NULL) {
-        return sim_end(NVML_INVALID_ARGUMENT);
+        return sim_end(ABI_INVALID_ARGUMENT);
     }
-    *ret = (struct nvml_compute_instance_info){
-        .device = (struct nvml_device *)sim_device_handle(gpu),
-        .gpu_instance =
-            (struct nvml_gpu_instance *)sim_gi_handle(gpu, (unsigned)(gi - sim.gpu[gpu].gi)),
-        .id = ci->id,
-        .profile_id = ci->profile,
-        .placement = {ci->start, ci->size}};
-    return sim_end(NVML_SUCCESS);
+    *ret =
+        (struct abi_compute_instance_info){.device = (struct abi_device *)sim_device_handle(gpu),
+                                           .gpu_instance = (struct abi_gpu_instance *)sim_gi_handle(
+                                               gpu, (unsigned)(gi - sim.gpu[gpu].gi)),
+                                           .id = ci->id,
+                                           .profile_id = ci->profile,
+                                           .placement = {ci->start, ci->size}};
+    return sim_end(ABI_SUCCESS);
 }

@@ -4,7 +4,7 @@
 
 #include "sim.h"
 
-SIM_CALL(DeviceGetMaxMigDeviceCount, struct nvml_device *d, unsigned *ret) {
+SIM_CALL(DeviceGetMaxMigDeviceCount, struct abi_device *d, unsigned *ret) {
     int r = sim_begin("nvmlDeviceGetMaxMigDeviceCount");
 
     if (r) {
@@ -17,8 +17,8 @@ SIM_CALL(DeviceGetMaxMigDeviceCount, struct nvml_device *d, unsigned *ret) {
 }
 
 /* NOT_FOUND is a hole: higher indices may still be there. */
-SIM_CALL(DeviceGetMigDeviceHandleByIndex, struct nvml_device *d, unsigned index,
-         struct nvml_device **ret) {
+SIM_CALL(DeviceGetMigDeviceHandleByIndex, struct abi_device *d, unsigned index,
+         struct abi_device **ret) {
     int r = sim_begin("nvmlDeviceGetMigDeviceHandleByIndex");
 
     if (r) {
@@ -26,16 +26,16 @@ SIM_CALL(DeviceGetMigDeviceHandleByIndex, struct nvml_device *d, unsigned index,
     }
     struct sim_gpu *g = sim_gpu_of(d, &r);
     if (g == NULL || index >= SIM_MIG) {
-        return sim_end(g ? NVML_INVALID_ARGUMENT : r);
+        return sim_end(g ? ABI_INVALID_ARGUMENT : r);
     }
     if (!g->ci[index].used) {
-        return sim_end(NVML_NOT_FOUND);
+        return sim_end(ABI_NOT_FOUND);
     }
-    *ret = (struct nvml_device *)sim_mig_handle((unsigned)(g - sim.gpu), index);
-    return sim_end(NVML_SUCCESS);
+    *ret = (struct abi_device *)sim_mig_handle((unsigned)(g - sim.gpu), index);
+    return sim_end(ABI_SUCCESS);
 }
 
-SIM_CALL(DeviceIsMigDeviceHandle, struct nvml_device *d, unsigned *ret) {
+SIM_CALL(DeviceIsMigDeviceHandle, struct abi_device *d, unsigned *ret) {
     int r = sim_begin("nvmlDeviceIsMigDeviceHandle");
     unsigned gpu;
 
@@ -43,10 +43,10 @@ SIM_CALL(DeviceIsMigDeviceHandle, struct nvml_device *d, unsigned *ret) {
         return r;
     }
     *ret = sim_mig_of(d, &gpu) != NULL;
-    return sim_end(NVML_SUCCESS);
+    return sim_end(ABI_SUCCESS);
 }
 
-SIM_CALL(DeviceGetGpuInstanceId, struct nvml_device *mig, unsigned *ret) {
+SIM_CALL(DeviceGetGpuInstanceId, struct abi_device *mig, unsigned *ret) {
     int r = sim_begin("nvmlDeviceGetGpuInstanceId");
     unsigned gpu;
 
@@ -57,10 +57,10 @@ SIM_CALL(DeviceGetGpuInstanceId, struct nvml_device *mig, unsigned *ret) {
     if (ci) {
         *ret = ci->gi;
     }
-    return sim_end(ci ? NVML_SUCCESS : NVML_NOT_FOUND);
+    return sim_end(ci ? ABI_SUCCESS : ABI_NOT_FOUND);
 }
 
-SIM_CALL(DeviceGetComputeInstanceId, struct nvml_device *mig, unsigned *ret) {
+SIM_CALL(DeviceGetComputeInstanceId, struct abi_device *mig, unsigned *ret) {
     int r = sim_begin("nvmlDeviceGetComputeInstanceId");
     unsigned gpu;
 
@@ -71,11 +71,11 @@ SIM_CALL(DeviceGetComputeInstanceId, struct nvml_device *mig, unsigned *ret) {
     if (ci) {
         *ret = ci->id;
     }
-    return sim_end(ci ? NVML_SUCCESS : NVML_NOT_FOUND);
+    return sim_end(ci ? ABI_SUCCESS : ABI_NOT_FOUND);
 }
 
-SIM_CALL(DeviceGetDeviceHandleFromMigDeviceHandle, struct nvml_device *mig,
-         struct nvml_device **ret) {
+SIM_CALL(DeviceGetDeviceHandleFromMigDeviceHandle, struct abi_device *mig,
+         struct abi_device **ret) {
     int r = sim_begin("nvmlDeviceGetDeviceHandleFromMigDeviceHandle");
     unsigned gpu;
 
@@ -84,12 +84,12 @@ SIM_CALL(DeviceGetDeviceHandleFromMigDeviceHandle, struct nvml_device *mig,
     }
     struct sim_ci *ci = sim_mig_of(mig, &gpu);
     if (ci) {
-        *ret = (struct nvml_device *)sim_device_handle(gpu);
+        *ret = (struct abi_device *)sim_device_handle(gpu);
     }
-    return sim_end(ci ? NVML_SUCCESS : NVML_INVALID_ARGUMENT);
+    return sim_end(ci ? ABI_SUCCESS : ABI_INVALID_ARGUMENT);
 }
 
-SIM_CALL(DeviceGetAttributes_v2, struct nvml_device *mig, struct nvml_attributes *ret) {
+SIM_CALL(DeviceGetAttributes_v2, struct abi_device *mig, struct abi_device_attributes *ret) {
     int r = sim_begin("nvmlDeviceGetAttributes_v2");
     unsigned gpu;
 
@@ -99,19 +99,19 @@ SIM_CALL(DeviceGetAttributes_v2, struct nvml_device *mig, struct nvml_attributes
     struct sim_ci *ci = sim_mig_of(mig, &gpu);
     struct sim_gi *gi = ci ? sim_gi_by_id(&sim.gpu[gpu], ci->gi) : NULL;
     if (gi == NULL) {
-        return sim_end(NVML_NOT_SUPPORTED);
+        return sim_end(ABI_NOT_SUPPORTED);
     }
     const struct sim_profile *p = sim_profile(sim_gpu_board, gi->profile);
-    *ret = (struct nvml_attributes){.sm = p->sm * ci->size / p->compute,
-                                    .copy = p->copy,
-                                    .decoders = p->decoders,
-                                    .encoders = p->encoders,
-                                    .jpegs = p->jpegs,
-                                    .ofas = p->ofas,
-                                    .gpu_slices = p->compute,
-                                    .compute_slices = ci->size,
-                                    .memory_mib = p->memory_mib};
-    return sim_end(NVML_SUCCESS);
+    *ret = (struct abi_device_attributes){.multiprocessor_count = p->sm * ci->size / p->compute,
+                                          .shared_copy_engine_count = p->copy,
+                                          .shared_decoder_count = p->decoders,
+                                          .shared_encoder_count = p->encoders,
+                                          .shared_jpeg_count = p->jpegs,
+                                          .shared_ofa_count = p->ofas,
+                                          .gpu_instance_slice_count = p->compute,
+                                          .compute_instance_slice_count = ci->size,
+                                          .memory_size_mb = p->memory_mib};
+    return sim_end(ABI_SUCCESS);
 }
 
 /*
@@ -129,14 +129,14 @@ SIM_CALL(BerthSimHold, const char *uuid, unsigned processes) {
         sim_uuid(own, "GPU", 1, i);
         if (!strcmp(own, uuid)) {
             sim.gpu[i].held = processes;
-            return sim_end(NVML_SUCCESS);
+            return sim_end(ABI_SUCCESS);
         }
         for (unsigned j = 0; j < SIM_MIG; j++) {
             if (sim.gpu[i].ci[j].used && !strcmp(sim.gpu[i].ci[j].uuid, uuid)) {
                 sim.gpu[i].ci[j].held = processes;
-                return sim_end(NVML_SUCCESS);
+                return sim_end(ABI_SUCCESS);
             }
         }
     }
-    return sim_end(NVML_NOT_FOUND);
+    return sim_end(ABI_NOT_FOUND);
 }

@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "node/gpu/nvml.h"
+#include "abi.h"
 
 enum {
     SIM_GPUS = 8,

@@ -107,7 +107,7 @@ static void add_event(unsigned gpu, unsigned xid, unsigned gi) {
 }
 
 static void apply_fault(const char *line) {
-    unsigned a = 0, b = 0, gi = NVML_WHOLE_GPU;
+    unsigned a = 0, b = 0, gi = ABI_NO_INSTANCE;
     char call[64] = "";
 
     if (sscanf(line, "xid %u %u %u", &a, &b, &gi) >= 2 && a < SIM_GPUS) {
@@ -160,12 +160,12 @@ static int load(void) {
 
     sim_gpu_board = sim_board(spec);
     if (sim_gpu_board == NULL) {
-        return NVML_DRIVER_NOT_LOADED;
+        return ABI_DRIVER_NOT_LOADED;
     }
     if (path && state_fd == -1) {
         state_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         if (state_fd == -1) {
-            return NVML_NO_PERMISSION;
+            return ABI_NO_PERMISSION;
         }
     }
     if (state_fd != -1) {
@@ -203,7 +203,7 @@ int sim_end(int result) {
     late_ms = 0;
     if (state_fd != -1) {
         if (pwrite(state_fd, &sim, sizeof(sim), 0) != (ssize_t)sizeof(sim)) {
-            result = NVML_UNKNOWN;
+            result = ABI_UNKNOWN;
         }
         flock(state_fd, LOCK_UN);
     }
@@ -225,10 +225,10 @@ static bool missing(const char *what) {
 
 int sim_begin(const char *what) {
     if (inits == 0) {
-        return NVML_UNINITIALIZED;
+        return ABI_UNINITIALIZED;
     }
     if (missing(what)) {
-        return NVML_FUNCTION_NOT_FOUND;
+        return ABI_FUNCTION_NOT_FOUND;
     }
     int r = load();
     if (r == 0 && sim.slow_ms) {
@@ -251,7 +251,7 @@ SIM_CALL(InitWithFlags, unsigned flags) {
         return r;
     }
     inits++;
-    return sim_end(NVML_SUCCESS);
+    return sim_end(ABI_SUCCESS);
 }
 
 SIM_CALL(Init_v2, void) {
@@ -260,13 +260,13 @@ SIM_CALL(Init_v2, void) {
 
 SIM_CALL(Shutdown, void) {
     if (inits == 0) {
-        return NVML_UNINITIALIZED;
+        return ABI_UNINITIALIZED;
     }
     if (--inits == 0 && state_fd != -1) {
         close(state_fd);
         state_fd = -1;
     }
-    return NVML_SUCCESS;
+    return ABI_SUCCESS;
 }
 
 /* ---- handles ---- */
@@ -309,11 +309,11 @@ struct sim_gpu *sim_gpu_of(void *p, int *ret_result) {
     const struct sim_handle *h = live(p, SIM_DEVICE);
 
     if (h == NULL) {
-        *ret_result = NVML_INVALID_ARGUMENT;
+        *ret_result = ABI_INVALID_ARGUMENT;
         return NULL;
     }
     if (sim.gpu[h->gpu].lost) {
-        *ret_result = NVML_GPU_IS_LOST;
+        *ret_result = ABI_GPU_IS_LOST;
         return NULL;
     }
     return &sim.gpu[h->gpu];
@@ -355,11 +355,11 @@ int sim_text(char *out, unsigned n, const char *text) {
     size_t need = strlen(text) + 1;
 
     if (out == NULL) {
-        return NVML_INVALID_ARGUMENT;
+        return ABI_INVALID_ARGUMENT;
     }
     if (n < need) {
-        return NVML_INSUFFICIENT_SIZE;
+        return ABI_INSUFFICIENT_SIZE;
     }
     memcpy(out, text, need);
-    return NVML_SUCCESS;
+    return ABI_SUCCESS;
 }

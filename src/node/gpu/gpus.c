@@ -214,6 +214,11 @@ void gpus_free(struct gpus *g) {
         arena_release(&a->arena);
         mem_free(a);
     }
+    while (g->unmaking) {
+        struct unmaking *u = g->unmaking;
+        g->unmaking = u->next;
+        mem_free(u);
+    }
     g->clock->timer_free(g->poll);
     g->clock->timer_free(g->retry);
     g->clock->timer_free(g->tell);

@@ -41,12 +41,6 @@ void gpus_hold_again(struct gpus *g) {
 
 /* ---- removal ---- */
 
-struct unmaking {
-    struct gpus *g;
-    char uuid[GPU_UUID_MAX];
-    int32_t profile, start;
-};
-
 static struct slice *find_unmaking(struct card *c, int32_t profile, int32_t start) {
     for (size_t i = 0; c && i < INVENTORY_INSTANCES_MAX; i++) {
         struct slice *s = &c->slice[i];
@@ -55,6 +49,16 @@ static struct slice *find_unmaking(struct card *c, int32_t profile, int32_t star
         }
     }
     return NULL;
+}
+
+static void drop_unmaking(struct unmaking *u) {
+    struct unmaking **p = &u->g->unmaking;
+
+    while (*p != u) {
+        p = &(*p)->next;
+    }
+    *p = u->next;
+    mem_free(u);
 }
 
 static void on_unmade(void *ctx, int code, yyjson_val *answer, const struct err *err) {
@@ -72,7 +76,7 @@ static void on_unmade(void *ctx, int code, yyjson_val *answer, const struct err 
     }
     gpus_journal_write(g);
     gpus_tell(g);
-    mem_free(u);
+    drop_unmaking(u);
 }
 
 void gpus_unmake(struct gpus *g, struct card *c, struct slice *s) {
@@ -83,12 +87,16 @@ void gpus_unmake(struct gpus *g, struct card *c, struct slice *s) {
     gpus_journal_write(g);
     hold(g, s->uuid, 0);
     if (u) {
-        *u = (struct unmaking){.g = g, .profile = s->profile, .start = s->start};
+        *u = (struct unmaking){
+            .next = g->unmaking, .g = g, .profile = s->profile, .start = s->start};
         memcpy(u->uuid, c->uuid, sizeof(u->uuid));
+        g->unmaking = u;
     }
     if (u == NULL ||
         nvml_ask(g->o.nvml, on_unmade, u, "destroy %s %d %d", c->uuid, s->profile, s->start)) {
-        mem_free(u);
+        if (u) {
+            drop_unmaking(u);
+        }
         s->state = SLICE_LIVE;
         g->clock->timer_start(g->retry, NS_PER_SEC);
     }

@@ -73,6 +73,14 @@ struct acquire {
     void *ctx;
 };
 
+/* One slice being removed. */
+struct unmaking {
+    struct unmaking *next;
+    struct gpus *g;
+    char uuid[GPU_UUID_MAX];
+    int32_t profile, start;
+};
+
 struct gpus {
     struct gpus_options o;
     struct clock *clock;
@@ -92,6 +100,7 @@ struct gpus {
     size_t n_out;
     struct acquire *queue, **queue_last; /* one transaction at a time */
     bool busy;
+    struct unmaking *unmaking; /* asked for, not answered */
     bool (*alive)(void *ctx, struct str pod_uid);
     void (*started)(void *ctx, const struct err *err);
     void *start_ctx;

@@ -3,8 +3,8 @@
  *
  * These are facts of a binary interface: names, numbers, layouts. The library is opened at run time
  * (nvml_lib.h), so none of this is linked. Structures keep NVML's member order and sizes; names are
- * in this project's hand. The simulated library (stub/nvml) is compiled against the same
- * declarations.
+ * in this project's hand. The simulated library (stub/nvml) has a transcription of its own, so
+ * that a mistake here shows (stub/nvml/abi_test.c).
  */
 
 /* clang-format off */
