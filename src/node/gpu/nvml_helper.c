@@ -4,7 +4,7 @@
  * It is executed (`berth nvml-helper [LIBRARY]`), reads one request a line on descriptor 0 and
  * answers one JSON object a line on descriptor 1, in order. It ends when its input ends. Requests:
  *
- *     ID scan                              everything
+ *     ID scan                              everything; "listening": of how many GPUs Xids are heard
  *     ID poll                              telemetry, instances and the events since the last poll
  *     ID mode GPU 0|1                      MIG mode; "activation" is the driver's second answer
  * ID create GPU PROFILE START SIZE     a GPU instance there, its full compute instance; "uuid",
@@ -102,6 +102,7 @@ static struct str listened_uuid(const struct helper *h, const struct nvml_device
 }
 
 static int do_scan(struct helper *h) {
+    buf_f(&h->out, ",\"listening\":%zu", h->n_listened);
     nvml_scan_all(&h->scan, &h->out);
     return 0;
 }
