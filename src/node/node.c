@@ -75,7 +75,7 @@ void node_watch_pods(struct node *n) {
     }
     arena_init(&a, 1 << 16);
     const struct kind *pod = kind_by_name(STR(""), STR("Pod"));
-    const struct mirror_options m = {.clock = n->clock};
+    const struct mirror_options m = {.clock = n->clock, .history_events = MIRROR_NO_HISTORY};
     n->mirror = mirror_new(&m);
     n->feed = n->mirror ? mirror_feed(n->mirror, pod, on_change, n) : NULL;
     if (n->feed && n->network && !n->no_network && watch_net(n, &err)) {
