@@ -74,6 +74,9 @@ void pod_event(struct pod *p, enum pod_event e) {
         if (table[i].from == p->state && table[i].event == e) {
             p->state = table[i].to;
             p->retry_mono = 0;
+            if (p->turn != POD_TURN_NONE && p->state > POD_STARTING) {
+                pod_turn_end(p);
+            }
             table[i].action(p);
             return;
         }
@@ -104,6 +107,7 @@ void pod_wait(struct pod *p, const char *reason, const char *message) {
     int64_t wait = RETRY_FIRST_S << (p->tries > 5 ? 5 : p->tries);
 
     set_reason(p, reason, message);
+    pod_turn_end(p);
     p->tries++;
     p->fresh_fetch = true;
     p->retry_mono =
@@ -121,6 +125,7 @@ static void forget(struct pod *p) {
     struct pods *ps = p->pods;
 
     pod_unwatch(p);
+    pod_turn_end(p);
     disk_walk_end(&p->walk);
     pod_quota_free(p->quota);
     map_del(&ps->by_uid, str_of(p->uid));
@@ -452,13 +457,17 @@ struct pods *pods_new(const struct pods_options *o, struct err *err) {
     ps->o = *o;
     ps->clock = loop_clock(o->loop);
     ps->server_fd = -1;
+    ps->turns = pods_turns_of_machine();
     ps->pod_kind = kind_by_name(STR(""), STR("Pod"));
     ps->event_kind = kind_by_name(STR(""), STR("Event"));
     map_init(&ps->by_uid);
     map_init(&ps->by_wd);
     ps->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     ps->tick = ps->clock->timer_new(ps->clock, on_tick, ps);
-    int code = ps->inotify == -1 || ps->tick == NULL ? err_sys(err, errno, "inotify") : 0;
+    ps->turner = ps->clock->timer_new(ps->clock, pods_next_turns, ps);
+    int code = ps->inotify == -1 || ps->tick == NULL || ps->turner == NULL
+                   ? err_sys(err, errno, "inotify")
+                   : 0;
     if (code == 0) {
         ps->watch = loop_fd(o->loop, ps->inotify, LOOP_READABLE, pods_on_inotify, ps, err);
         code = ps->watch ? 0 : ERR_NOMEM;
@@ -503,5 +512,6 @@ void pods_free(struct pods *ps) {
     }
     ps->clock->timer_free(ps->tick);
     pods_usage_free(ps->usage);
+    ps->clock->timer_free(ps->turner);
     mem_free(ps);
 }

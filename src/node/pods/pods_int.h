@@ -47,8 +47,12 @@ struct pod_told {
     char suffix[24];     /* of its name */
 };
 
+enum pod_turn { POD_TURN_NONE, POD_TURN_WAITS, POD_TURN_HAS };
+
 struct pod {
     struct pods *pods;
+    struct pod *next_waiting;
+    enum pod_turn turn; /* to be made ready and started: pods_turn.c */
     char uid[64], *ns, *name;
     uid_t user; /* that its processes are; 0: none of its own */
     char *dir;
@@ -118,6 +122,9 @@ struct pods {
     int retired_pid;
     char userns[48]; /* that the server joins; "": it makes its own */
     int server_fd;
+    struct pod *waiting;   /* for their turn */
+    size_t n_turns, turns; /* given; of all */
+    struct timer *turner;
     bool synced;
     struct pods_usage *usage;
     size_t n_live;       /* pods that are followed, at the last tick */
@@ -159,6 +166,13 @@ bool pod_fetch_new(struct pod *p);       /* asks for what was noted; true: somet
 bool pod_images(struct pod *p);
 /* Of each container, init containers first; NULL when the pod runs without. */
 int pod_images_read(struct pod *p, struct arena *a, const struct image **ret, struct err *err);
+/* pods_turn.c: true: it is the pod's turn to be prepared and started; else it begins again when it is. The turn is over
+ * when it has started, has to wait for something else, or is over. */
+bool pod_turn(struct pod *p);
+void pod_turn_end(struct pod *p);
+size_t pods_turns_of_machine(void);
+/* Those whose turn has come go on: by a timer, not from within another's step. */
+void pods_next_turns(void *pods);
 
 /* pods_net.c: true: the pod has its network, or needs none of its own; else it goes on when it has. */
 bool pod_attach(struct pod *p);

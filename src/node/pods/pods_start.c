@@ -260,7 +260,7 @@ void pod_prepare(struct pod *p) {
         p->fresh_fetch = false;
         p->n_sources = 0;
     }
-    if (!pod_images(p) || !pod_attach(p)) {
+    if (!pod_images(p) || !pod_turn(p) || !pod_attach(p)) {
         return;
     }
     arena_init(&a, 32 << 20);

@@ -178,6 +178,30 @@ static void test_what_is_over_is_small(void **state) {
     assert_true(p->arena.used == 0);
 }
 
+/* Many at once: few are being started, the others wait and come after them. */
+static void test_turns(void **state) {
+    struct bed *b = *state;
+    char name[16];
+
+    b->pods->turns = 2;
+    for (int i = 0; i < 8; i++) {
+        snprintf(name, sizeof(name), "p%d", i);
+        put(b, pod(name, "true", "", ""));
+        assert_true(b->pods->n_turns <= 2);
+    }
+    assert_int_equal(b->pods->n_turns, 2);
+    assert_string_equal(b->pods->waiting->name, "p2");
+    const struct object *gone = b->pods->waiting->obj;
+    pods_gone(b->pods, gone); /* who waits may be deleted */
+    for (int i = 0; i < 8; i++) {
+        if (i != 2) {
+            snprintf(name, sizeof(name), "p%d", i);
+            wait_for(b, name, "\"phase\":\"Succeeded\"");
+        }
+    }
+    assert_true(b->pods->n_turns == 0 && b->pods->waiting == NULL);
+}
+
 static void test_exit_code_and_no_command(void **state) {
     struct bed *b = *state;
 
@@ -357,6 +381,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_succeeds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_over_is_small, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_turns, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_exit_code_and_no_command, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_delete_with_grace, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_grace_runs_out, set_up, tear_down),
