@@ -78,25 +78,23 @@ int file_load_json(const char *dir, const char *name, struct arena *a, yyjson_do
 }
 
 int dir_make(const char *path, mode_t mode, struct err *err) {
-    char part[PATH_LEN];
-    size_t n = strlen(path);
+    char parent[PATH_LEN];
 
     if (mkdir(path, mode) == 0 || errno == EEXIST) {
         return 0;
     }
-    if (n >= PATH_LEN) {
+    const char *slash = strrchr(path, '/');
+    if (errno != ENOENT || slash == NULL || slash == path) {
+        return err_sys(err, errno, "%s", path);
+    }
+    if (!str_copy(str_from(path, (size_t)(slash - path)), parent, sizeof(parent))) {
         return err_set(err, ERR_TOO_LARGE, "%s: the path is too long", path);
     }
-    for (size_t i = 1; i <= n; i++) {
-        if (path[i] == '/' || path[i] == 0) {
-            memcpy(part, path, i);
-            part[i] = 0;
-            if (mkdir(part, mode) == -1 && errno != EEXIST) {
-                return err_sys(err, errno, "%s", part);
-            }
-        }
+    int code = dir_make(parent, mode, err);
+    if (code == 0 && mkdir(path, mode) == -1 && errno != EEXIST) {
+        code = err_sys(err, errno, "%s", path);
     }
-    return 0;
+    return code;
 }
 
 /* ---- removing a tree: by descriptor, as what is removed may still be a tenant's to turn into links ---- */

@@ -199,7 +199,8 @@ static void give_up_rights(void) {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[2] = {{0}, {0}};
 
-    for (int cap = 0; cap < 64 && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++) {
+    if (prctl(PR_CAPBSET_READ, 0, 0, 0, 0) == 1) {
+        sandbox_drop_bounds();
     }
     syscall(SYS_capset, &head, none);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

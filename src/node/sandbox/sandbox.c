@@ -99,11 +99,13 @@ static int add_rules(scmp_filter_ctx f) {
 
 int sandbox_prepare(struct err *err) {
     scmp_filter_ctx f = filter_n ? NULL : seccomp_init(SCMP_ACT_ALLOW);
-    int r = f ? add_rules(f) : -ENOMEM;
 
     if (filter_n) {
         return 0;
     }
+    /* A tree: the kernel runs the filter once for each system call there is whenever it is put on. */
+    int r = f ? seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2) : -ENOMEM;
+    r = r ? r : add_rules(f);
     int fd = memfd_create("seccomp", MFD_CLOEXEC);
     if (r == 0 && fd != -1) {
         r = seccomp_export_bpf(f, fd);
@@ -191,6 +193,15 @@ static int limits(const struct sandbox *s) {
     return 0;
 }
 
+int sandbox_drop_bounds(void) {
+    for (int cap = 0; cap < 64; cap++) {
+        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == -1) {
+            return errno == EINVAL ? 0 : errno; /* the kernel has no more of them */
+        }
+    }
+    return 0;
+}
+
 /* `users`: a user namespace to become it in (rootfs.h); -1: none. Entering one gives every capability in it, so they
  * are dropped behind it. */
 static int become(const struct sandbox *s, const struct sandbox_root *root, int users) {
@@ -207,13 +218,9 @@ static int become(const struct sandbox *s, const struct sandbox_root *root, int 
     if (users != -1 && setns(users, CLONE_NEWUSER) == -1) {
         return errno;
     }
-    for (int cap = 0; cap < 64 && some; cap++) {
-        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == -1) {
-            if (errno != EINVAL) {
-                return errno;
-            }
-            break; /* the kernel has no more of them */
-        }
+    int e = some && prctl(PR_CAPBSET_READ, 0, 0, 0, 0) == 1 ? sandbox_drop_bounds() : 0;
+    if (e) {
+        return e;
     }
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     if ((s->uid || root) && (setresgid(gid, gid, gid) == -1 || setresuid(uid, uid, uid) == -1)) {

@@ -67,6 +67,10 @@ void sandbox_describe(const struct sandbox_probe *p, struct buf *out);
 /* What keeps pods apart elsewhere and is missing here, and what that means; empty: nothing is missing. */
 void sandbox_lacks(const struct sandbox_probe *p, struct buf *out);
 
+/* No program executed from here on has any capability, root's neither; what this process has itself stays. Once for all
+ * that are forked from it. 0 or errno. */
+int sandbox_drop_bounds(void);
+
 /* Builds the seccomp filter once per process; children use it. */
 int sandbox_prepare(struct err *err);
 

@@ -419,7 +419,7 @@ static bool claim(struct shim *s) {
      * stopped is read here. */
     char who[64];
     int n = snprintf(who, sizeof(who), "{\"pid\":%d,\"start\":%llu}\n", (int)getpid(),
-                     (unsigned long long)proc_start(getpid()));
+                     (unsigned long long)(s->start = proc_start(getpid())));
     (void)!pwrite(s->lock_fd, who, (size_t)n, 0);
     return true;
 }
@@ -494,6 +494,9 @@ int shim_run(const char *dir) {
     int code = shim_spec_read(&s, &err);
     if (code == 0) {
         code = set_limits(&s, &err);
+    }
+    if (code == 0 && s.sandbox.walls) {
+        sandbox_drop_bounds(); /* here for all of the pod; where it fails, each of its processes tells */
     }
     s.sandbox.cell = s.sandbox.walls ? &s.cell : NULL;
     code = code ? code : open_cell(&s, &err);

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "node/files/files.h"
-#include "node/sandbox/proctree.h"
 #include "node/sandbox/shim.h"
 
 /* Events alone may wait so long for others. */
@@ -120,8 +119,8 @@ void shim_state_write(struct shim *s, const char *phase) {
     buf_f(
         &b,
         ",\"pid\":%d,\"start\":%llu,\"phase\":\"%s\",\"stopping\":%s,\"ended\":%s,\"containers\":[",
-        (int)getpid(), (unsigned long long)proc_start(getpid()), phase,
-        s->stopping ? "true" : "false", ended ? "true" : "false");
+        (int)getpid(), (unsigned long long)s->start, phase, s->stopping ? "true" : "false",
+        ended ? "true" : "false");
     for (size_t i = 0; i < s->n; i++) {
         if (i) {
             buf_ch(&b, ',');
