@@ -15,7 +15,8 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
+sys.path[:0] = [os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..", "podman")]
+import images  # noqa: E402
 from harness import Berth, Fail, check, job, run_tests, wait_for  # noqa: E402
 
 with open(os.path.join(HERE, "crossings.py"), encoding="utf-8") as f:
@@ -78,14 +79,14 @@ def shared_network(b):
     return () if c.get("status") == "True" else ("connects_loopback", "connects_to_the_machine")
 
 
-def start_victim(b, mark, name="victim", ns="default"):
+def start_victim(b, mark, name="victim", ns="default", change=lambda o: o):
     """A neighbour with a bit of everything. Returns what an attacker is told of it."""
     port = free_port()
     o = python_job(name, VICTIM + f"# {mark}\n",
                    {"MARK": mark, "VOLUME": "$(BERTH_ROOT)/volumes/v", "VICTIM_PORT": str(port)}, ns,
                    volumes=[{"name": "v", "emptyDir": {}}])
     o["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "v", "mountPath": "/mnt"}]
-    b.apply(o)
+    b.apply(change(o))
     wait_for("the neighbour is ready", lambda: "victim is ready" in b.kubectl("logs", "-n", ns, f"job/{name}", ok=False).stdout, 30)
     uid = pod_of(b, name, ns)["metadata"]["uid"]
     with open(os.path.join(folder(b, uid), "state.json"), encoding="utf-8") as f:
@@ -108,8 +109,8 @@ def table_size():
     return CROSSINGS.count("\n@crossing\n")
 
 
-def attack(b, env, name="attacker", ns="default"):
-    b.apply(python_job(name, CROSSINGS, env, ns))
+def attack(b, env, name="attacker", ns="default", change=lambda o: o):
+    b.apply(change(python_job(name, CROSSINGS, env, ns)))
     b.kubectl("wait", "-n", ns, "--for=condition=complete", f"job/{name}", "--timeout=60s")
     rows = results(b.kubectl("logs", "-n", ns, f"job/{name}"))
     check(len(rows) == table_size(), f"{len(rows)} of {table_size()} rows were tried: {rows}")
@@ -353,6 +354,66 @@ def test_sizes_hold(program, kubectl):
             wait_for(f"{name} is evicted", lambda n=name, w=words: [
                 e for e in b.get("events", "-A")["items"] if e["reason"] == "Evicted" and w in e["message"] and
                 e["involvedObject"]["name"].startswith(n)], 30)
+
+
+IMAGE = "localhost/berth-isolation:latest"
+OWN_LAYER = ("writes_etc", "writes_root")  # files of the container's own, which nobody else sees
+
+
+def in_image(o):
+    return images.in_image(o, IMAGE)
+
+
+def need_podman():
+    if not shutil.which("podman"):
+        raise Fail("podman is not installed; scripts/setup check installs it")
+
+
+def image_attacks(b, mark, spaces=("default",)):
+    """Pods in images against a process and against one in an image; a process against one in an image."""
+    process, other = start_victim(b, mark), start_victim(b, mark + "-image", "victim-image", change=in_image)
+    for ns in spaces:
+        for name, env in (("image-process", process), ("image-image", other)):
+            rows = attack(b, env, name, ns, in_image)
+            check(all(rows[x] == "CROSSED" for x in OWN_LAYER), f"it did not run in the image: {rows}")
+            none_crossed(rows, OWN_LAYER + shared_network(b))
+        none_crossed(attack(b, other, "process-image", ns), shared_network(b))
+    left = [x for x in ("/etc/" + mark, "/" + mark) if os.path.exists(x)]
+    check(not left, f"written on the machine: {left}")
+
+
+def test_in_images_as_root(program, kubectl):
+    """The table from inside of images: the same is refused, in the project and from another."""
+    need_root()
+    need_podman()
+    mark = f"berth-victim-{os.getpid()}"
+    images.make(IMAGE, "isolation")
+    try:
+        with Machine(mark), Berth(program, kubectl, gpus="none", args=["--runtime", "auto", "--host-path", "/usr"]) as b:
+            b.kubectl("create", "namespace", "other")
+            b.apply({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue",
+                     "metadata": {"name": "default", "namespace": "other"}, "spec": {"clusterQueue": "default"}})
+            check(not shared_network(b), "pods have no networks of their own")
+            image_attacks(b, mark, ("default", "other"))
+    finally:
+        images.forget(IMAGE)
+
+
+def test_in_images_as_a_user(program, kubectl):
+    """Without root: the image is brought here by root and given to the user, whom the machine lets have no podman of its own."""
+    need_root()
+    need_podman()
+    mark = f"berth-victim-{os.getpid()}"
+    images.make(IMAGE, "isolation")
+    try:
+        with Machine(mark), UserBerth(program, kubectl, args=["--runtime", "auto", "--host-path", "/usr"]) as b:
+            store = b.data + "/images"
+            subprocess.run([program, "image-get", store, "default", IMAGE, "IfNotPresent", "-", "may-pull"], check=True,
+                           capture_output=True)
+            subprocess.run(["chown", "-R", f"{USER}:{USER}", store], check=True)
+            image_attacks(b, mark)
+    finally:
+        images.forget(IMAGE)
 
 
 def test_a_limit_that_does_not_hold(program, kubectl):

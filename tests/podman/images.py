@@ -63,6 +63,18 @@ def forget(*names):
     podman("rmi", "-f", *names, ok=False)
 
 
+def in_image(o, image, policy=None):
+    """The containers of a Job or pod run in an image, with /usr from the machine."""
+    spec = o["spec"].get("template", o)["spec"]
+    spec.setdefault("volumes", []).append({"name": "usr", "hostPath": {"path": "/usr"}})
+    for c in spec["containers"] + spec.get("initContainers", []):
+        c["image"] = image
+        c.setdefault("volumeMounts", []).append({"name": "usr", "mountPath": "/usr", "readOnly": True})
+        if policy:
+            c["imagePullPolicy"] = policy
+    return o
+
+
 class Registry:
     """Pulls alone, on loopback. Repositories below closed/ take USER and PASSWORD."""
 

@@ -10,7 +10,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "e2e"), HERE]
@@ -21,18 +20,6 @@ IMAGE = "localhost/berth-test:latest"
 ARGS = ["--runtime", "podman", "--host-path", "/usr"]
 
 
-def in_image(o, image=IMAGE, policy=None):
-    """The Job's or pod's containers run in an image that has /usr from the machine."""
-    spec = o["spec"].get("template", o)["spec"]
-    spec.setdefault("volumes", []).append({"name": "usr", "hostPath": {"path": "/usr"}})
-    for c in spec["containers"] + spec.get("initContainers", []):
-        c["image"] = image
-        c.setdefault("volumeMounts", []).append({"name": "usr", "mountPath": "/usr", "readOnly": True})
-        if policy:
-            c["imagePullPolicy"] = policy
-    return o
-
-
 def container(name, script, image=IMAGE, policy=None, limits=None, volumes=(), **pod):
     o = job(name, script, limits=limits, backoffLimit=0)
     spec = o["spec"]["template"]["spec"]
@@ -41,7 +28,7 @@ def container(name, script, image=IMAGE, policy=None, limits=None, volumes=(), *
     c["volumeMounts"] = [{"name": f"v{i}", "mountPath": p} for i, (p, _) in enumerate(volumes)]
     spec["volumes"] = [dict(v, name=f"v{i}") for i, (_, v) in enumerate(volumes)]
     spec.update(pod)
-    return in_image(o, image, policy)
+    return images.in_image(o, image, policy)
 
 
 def bare(name, command, image=IMAGE, policy=None, **spec):
@@ -49,7 +36,7 @@ def bare(name, command, image=IMAGE, policy=None, **spec):
     c = dict(spec.pop("container", {}), name="main")
     if command:
         c["command"] = command
-    return in_image({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": name}},
+    return images.in_image({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": name}},
                      "spec": dict({"restartPolicy": "Never", "containers": [c]}, **spec)}, image, policy)
 
 

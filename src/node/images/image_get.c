@@ -158,17 +158,20 @@ static bool in_podman(struct wish *w) {
     return is;
 }
 
-/* Was this name pulled with credentials, which this namespace has not shown? What podman has without our knowing was
- * put there by who administers the machine. */
-static bool is_others(const struct wish *w) {
+/* What the name means in our own store: 0 and its id, ERR_NOT_FOUND, or ERR_FORBIDDEN: it was pulled with
+ * credentials that this namespace has not shown. What podman has without our knowing was put there by who administers
+ * the machine. */
+static int in_store(const struct wish *w, char ret_id[IMAGE_ID_MAX]) {
     struct image i;
     struct arena a;
 
     arena_init(&a, OUT_MOST);
-    bool is =
-        image_store_find(w->dir, str_of(w->name), str_of(w->ns), &a, &i, NULL) == ERR_FORBIDDEN;
+    int code = image_store_find(w->dir, str_of(w->name), str_of(w->ns), &a, &i, NULL);
+    if (code == 0) {
+        str_copy(str_of(i.id), ret_id, IMAGE_ID_MAX);
+    }
     arena_release(&a);
-    return is;
+    return code;
 }
 
 static int pull(struct wish *w) {
@@ -217,15 +220,22 @@ static int fetch(struct wish *w, const char **ret_end) {
 
 static int take(struct wish *w, const char **ret_end) {
     bool local = image_name_local(str_of(w->name)), never = strcmp(w->policy, "Never") == 0;
-    bool always = strcmp(w->policy, "Always") == 0 && !local, others = is_others(w);
+    bool always = strcmp(w->policy, "Always") == 0 && !local;
+    char id[IMAGE_ID_MAX];
+    int known = in_store(w, id);
 
     *ret_end = "failed";
-    if (!always && !others && in_podman(w)) {
+    if (!always && known != ERR_FORBIDDEN && in_podman(w)) {
         int code = bring(w->dir, str_of(w->id), false, &w->err);
         code = code ? code
                     : image_store_name(w->dir, str_of(w->name), str_of(w->id), STR(""), &w->err);
         *ret_end = code ? *ret_end : "here";
         return code;
+    }
+    if (!always && known == 0) { /* podman was told to remove it, and may not be usable at all */
+        memcpy(w->id, id, sizeof(id));
+        *ret_end = "here";
+        return 0;
     }
     if (never || local) {
         *ret_end = "absent";

@@ -182,7 +182,8 @@ int pod_with_spec(struct pod *p, struct arena *a, struct err *err,
     yyjson_doc *doc;
     struct gpu_file *files = NULL;
     const struct image *images = NULL;
-    size_t n_files = 0;
+    struct cdi_file *driver = NULL;
+    size_t n_files = 0, n_driver = 0;
     gid_t group = 0;
     char claims[PATH_LEN];
 
@@ -194,6 +195,9 @@ int pod_with_spec(struct pod *p, struct arena *a, struct err *err,
     }
     code = code ? code : device_files(p, a, &files, &n_files, err);
     code = code ? code : pod_images_read(p, a, &images, err);
+    if (code == 0 && images && n_files) {
+        code = cdi_read(NULL, a, &driver, &n_driver, err);
+    }
     struct pod_facts facts = ps->o.facts;
     facts.pod_ip = pod_ip(p);
     if (code == 0) {
@@ -210,6 +214,8 @@ int pod_with_spec(struct pod *p, struct arena *a, struct err *err,
             .files = files,
             .n_files = n_files,
             .images = images,
+            .driver = driver,
+            .n_driver = n_driver,
             .strict = ps->o.strict,
             .services = ps->o.services,
             .services_ctx = ps->o.ctx,
@@ -236,6 +242,12 @@ static void tell_notes(struct pod *p, const struct pod_spec_notes *n) {
         pod_tell(
             p, true, "OnlyFirstSlice",
             "The container holds several MIG devices; a CUDA process sees only the first one.");
+    }
+    if (n->no_driver) {
+        pod_tell(p, true, "NoDriverFiles",
+                 "No CDI specification of nvidia.com/gpu names the driver's libraries (nvidia-ctk "
+                 "cdi generate "
+                 "--output=/etc/cdi/nvidia.yaml): the image has to bring them.");
     }
     if (n->volumes_below_root) {
         pod_tell(p, true, "VolumesBelowRoot",

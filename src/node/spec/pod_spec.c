@@ -145,6 +145,27 @@ static int add_links(struct writer_of_spec *w, struct pod_env *e) {
     return l.code ? l.code : add_api(w, e);
 }
 
+/* Does the container need files of the machine's driver: an image, with GPUs that are none of the machine's making? */
+static bool needs_driver(const struct writer_of_spec *w, struct str devices) {
+    return w->image && w->in->n_files > 0 && !str_empty(devices);
+}
+
+/* Behind what the image or the pod says of its own libraries. */
+static int set_library_path(struct writer_of_spec *w, struct pod_env *e, struct str devices) {
+    struct str own = STR(""),
+               all = needs_driver(w, devices)
+                         ? cdi_library_path(w->in->driver, w->in->n_driver, &w->arena)
+                         : STR("");
+
+    for (size_t i = 0; i < e->n; i++) {
+        own = str_is(e->v[i].key, "LD_LIBRARY_PATH") ? e->v[i].value : own;
+    }
+    return all.n == 0 ? 0
+                      : pod_env_set(e, STR("LD_LIBRARY_PATH"),
+                                    arena_f(&w->arena, "%.*s%s%.*s", STR_ARG(own), own.n ? ":" : "",
+                                            STR_ARG(all)));
+}
+
 static int build_env(struct writer_of_spec *w, struct pod_env *e, yyjson_val *container,
                      struct str *ret_devices) {
     size_t slices;
@@ -161,6 +182,7 @@ static int build_env(struct writer_of_spec *w, struct pod_env *e, yyjson_val *co
     code = code ? code
                 : pod_env_set(e, STR("NVIDIA_VISIBLE_DEVICES"), none ? STR("void") : *ret_devices);
     code = code ? code : pod_env_set(e, STR("CUDA_VISIBLE_DEVICES"), *ret_devices);
+    code = code ? code : set_library_path(w, e, *ret_devices);
     code = code ? code : pod_env_set(e, STR("BERTH_POD_UID"), uid);
     return code == ERR_NOMEM ? err_set(w->err, code, "no memory") : code;
 }
@@ -317,7 +339,25 @@ static struct str message_mount(struct writer_of_spec *w, yyjson_val *c) {
     return mount;
 }
 
-static int add_mounts(struct writer_of_spec *w, yyjson_val *c) {
+static void add_driver(struct writer_of_spec *w, struct str devices) {
+    if (!needs_driver(w, devices)) {
+        return;
+    }
+    w->notes.no_driver |= w->in->n_driver == 0;
+    for (size_t i = 0; i < w->in->n_driver; i++) {
+        struct buf b;
+        buf_init(&b, 4 * PATH_LEN);
+        buf_c(&b, "{\"source\":");
+        buf_json(&b, w->in->driver[i].source);
+        buf_c(&b, ",\"target\":");
+        buf_json(&b, w->in->driver[i].target);
+        buf_c(&b, ",\"readOnly\":true}");
+        add_mount(w, arena_str(&w->arena, buf_view(&b)));
+        buf_release(&b);
+    }
+}
+
+static int add_mounts(struct writer_of_spec *w, yyjson_val *c, struct str devices) {
     struct str hosts = {NULL, 0}, resolv = {NULL, 0};
     size_t n = yyjson_arr_size(json_get(c, STR("volumeMounts")));
     bool own = w->in->netns.n && w->in->probe->mounts;
@@ -342,6 +382,9 @@ static int add_mounts(struct writer_of_spec *w, yyjson_val *c) {
     struct str message = message_mount(w, c);
     if (code == 0 && message.n) {
         add_mount(w, message);
+    }
+    if (code == 0) {
+        add_driver(w, devices);
     }
     return code;
 }
@@ -390,7 +433,7 @@ static int add_container(struct writer_of_spec *w, yyjson_val *c, bool init, boo
     if (code) {
         return code;
     }
-    code = add_mounts(w, c);
+    code = add_mounts(w, c, devices);
     buf_ch(&w->out, '}');
     return code;
 }

@@ -6,6 +6,7 @@
 #define BERTH_NODE_POD_SPEC_H
 
 #include "api/inventory.h"
+#include "node/gpu/cdi.h"
 #include "node/gpu/gpu_files.h"
 #include "node/images/image_store.h"
 #include "node/sandbox/sandbox.h"
@@ -22,6 +23,8 @@ struct pod_spec_in {
     size_t n_files;
     const struct image *
         images; /* of each container, init containers first; NULL: they are processes of the machine */
+    const struct cdi_file *driver; /* of the GPUs: for images of pods that have any */
+    size_t n_driver;
     bool strict; /* see sandbox.strict */
     /* Services of the pod's namespace that have an address; each returns false to stop. NULL: none. */
     void (*services)(void *ctx, struct str ns,
@@ -40,6 +43,7 @@ struct pod_spec_in {
 struct pod_spec_notes {
     bool image_unused;       /* the process runtime does not look at images */
     bool only_first_slice;   /* a container has several MIG devices: CUDA sees one */
+    bool no_driver;          /* GPUs for an image, and no files of their driver */
     bool volumes_below_root; /* no private mounts: volumes are at $BERTH_ROOT/volumes/NAME only */
 };
 

@@ -20,6 +20,8 @@ struct bed {
     struct str asked;      /* the last token */
     const char *changes;   /* what ConfigMap "changes" holds; NULL: it is not there */
     struct image image;
+    const struct gpu_file *files;
+    const struct cdi_file *driver;
 };
 
 static int set_up(void **state) {
@@ -94,6 +96,10 @@ static yyjson_val *build(struct bed *b, bool in_image, const char *spec, const c
         .gid = b->gid,
         .probe = &b->probe,
         .images = in_image ? &b->image : NULL,
+        .files = b->files,
+        .n_files = b->files != NULL,
+        .driver = b->driver,
+        .n_driver = b->driver != NULL,
         .devices = &list,
         .uuids = uuids,
         .seen = &b->seen};
@@ -187,6 +193,39 @@ static void test_image(void **state) {
     snprintf(path, sizeof(path), "%.500s/layers/main/upper", b->dir);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_uid, geteuid());
+}
+
+/* With GPUs of the machine an image gets the files of their driver, and only then. */
+static void test_driver(void **state) {
+    static const struct gpu_file files[] = {{.name = "nvidia0", .major = 195}};
+    static const struct cdi_file driver[] = {
+        {{"/m/libcuda.so.1", 15}, {"/usr/lib/libcuda.so.1", 21}}};
+    struct bed *b = *state;
+    struct pod_spec_notes notes = {0};
+    struct err err;
+
+    use_image(b, "{\"Env\":[\"LD_LIBRARY_PATH=/its\"],\"Cmd\":[\"c\"]}", 0);
+    yyjson_val *c = build(b, true, "", "\"image\":\"i\"", &notes, &err);
+    assert_non_null(c);
+    assert_false(str_contains(joined(b, json_get(c, STR("env"))), STR("/usr/lib")));
+    b->files = files;
+    c = build(b, true, "", "\"image\":\"i\"", &notes, &err);
+    assert_non_null(c);
+    assert_true(notes.no_driver);
+    notes.no_driver = false;
+    b->driver = driver;
+    c = build(b, true, "", "\"image\":\"i\"", &notes, &err);
+    assert_non_null(c);
+    assert_false(notes.no_driver);
+    assert_true(
+        str_contains(joined(b, json_get(c, STR("env"))), STR("|LD_LIBRARY_PATH=/its:/usr/lib|")) ||
+        str_contains(joined(b, json_get(c, STR("env"))), STR("LD_LIBRARY_PATH=/its:/usr/lib|")));
+    yyjson_val *mounts = json_get(c, STR("mounts")), *last = yyjson_arr_get_last(mounts);
+    assert_str_eq(json_str_at(last, "source"), STR("/m/libcuda.so.1"));
+    assert_true(json_bool_at(last, "readOnly", false));
+    c = build(b, false, "", "\"command\":[\"x\"]", &notes, &err);
+    assert_non_null(c);
+    assert_false(str_contains(joined(b, json_get(c, STR("env"))), STR("LD_LIBRARY_PATH")));
 }
 
 /* As in Kubernetes: args in place of the image's arguments, a command in place of both. */
@@ -408,6 +447,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_process, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_image, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_driver, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_image_commands, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_volumes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_host_folder_made, set_up, tear_down),
