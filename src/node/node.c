@@ -456,27 +456,37 @@ static void on_volume_over(void *ctx, struct str ns, struct str claim, const cha
     pods_claim_over(n->pods, ns, claim, why);
 }
 
-/* Pods in images take podman and namespaces. With auto it is said why there are none; asked for by name, there is no
- * node without. */
+/* What pods in images take: podman, namespaces, overlayfs on the data folder. */
+static int check_images(struct node *n, struct err *err) {
+    char probe[PATH_LEN];
+    int code = podman_program()
+                   ? path_join(n->images_dir, n->data_dir, "images", err)
+                   : err_set(err, ERR_UNSUPPORTED, "podman is not installed (apt install podman)");
+
+    code = code ? code : path_join(probe, n->dir, "overlay", err);
+    return code ? code : sandbox_images(&n->probe, probe, err);
+}
+
+/* With auto it is said why there are no images; asked for by name, there is no node without. */
 static int start_images(struct node *n, struct err *err) {
     const struct images_options o = {
         .loop = n->loop, .log = n->log, .program = n->program, .dir = n->images_dir};
-    const char *lacks = podman_program() == NULL ? "podman is not installed (apt install podman)"
-                        : !n->probe.mounts       ? "this machine has no namespaces for pods"
-                                                 : NULL;
+    struct err why;
 
-    if (n->o.runtime == NODE_RUNTIME_PROCESS || (lacks && n->o.runtime == NODE_RUNTIME_AUTO)) {
+    if (n->o.runtime == NODE_RUNTIME_PROCESS) {
         return 0;
     }
-    if (lacks) {
-        return err_set(err, ERR_UNSUPPORTED, "--runtime podman: %s", lacks);
+    int code = check_images(n, &why);
+    if (code && n->o.runtime == NODE_RUNTIME_PODMAN) {
+        return err_set(err, code, "--runtime podman: %s", why.text);
     }
-    int code = path_join(n->images_dir, n->data_dir, "images", err);
-    if (code == 0) {
-        n->images = images_new(&o, err);
-        code = n->images ? 0 : ERR_NOMEM;
+    if (code) {
+        log_info(n->log, "node %s: pods run as processes, not in their images: %s", n->name,
+                 why.text);
+        return 0;
     }
-    return code;
+    n->images = images_new(&o, err);
+    return n->images ? 0 : ERR_NOMEM;
 }
 
 static int start_pods(struct node *n, struct err *err) {

@@ -231,6 +231,18 @@ def test_pull(b):
         check("is no name of an image" in waiting(b, "bad")["message"], f"{waiting(b, 'bad')}")
 
 
+def test_volume(b):
+    """A volume that is an image: read-only, of a container in an image, under a subPath too."""
+    volume = {"name": "data", "image": {"reference": "localhost/berth-app:latest", "pullPolicy": "IfNotPresent"}}
+    mounts = [{"name": "data", "mountPath": "/data"}, {"name": "data", "mountPath": "/group", "subPath": "etc/group"}]
+    b.apply(bare("reads", ["sh", "-c", "cat /mark /data/mark; tail -1 /group; touch /data/x || echo refused"],
+                 container={"volumeMounts": mounts}, volumes=[volume]),
+            bare("none", ["true"], volumes=[{"name": "data", "image": {"reference": "localhost/berth-no-such-image"}}]))
+    log_has(b, "reads", "refused")
+    check(b.kubectl("logs", "reads").split()[:3] == ["first", "app", "app:x:1000:"], b.kubectl("logs", "reads"))
+    wait_for("it is not here", lambda: waiting(b, "none").get("reason") == "ErrImageNeverPull", 30)
+
+
 def test_archives(b):
     """berth image load, list, prune: what a pod runs in stays."""
     file, name = os.path.join(b.root, "archive.tar"), "localhost/berth-archived:latest"
@@ -261,8 +273,15 @@ def test_auto(program, kubectl):
         b.apply(bare("has", ["sh", "-c", "cat /mark; test -e /home || echo alone"]),
                 bare("has-not", ["sh", "-c", "test -e /var/lib/dpkg && echo process"], image="localhost/berth-no-such-image"),
                 bare("far", ["sh", "-c", "test -e /var/lib/dpkg && echo process"], image="127.0.0.1:1/app"),
-                bare("must", None, image="127.0.0.1:1/app"))
+                bare("must", None, image="127.0.0.1:1/app"),
+                bare("volume", ["sh", "-c", "test -e /var/lib/dpkg && cat /data/mark"], image="localhost/berth-no-such-image",
+                     container={"volumeMounts": [{"name": "data", "mountPath": "/data"}]},
+                     volumes=[{"name": "data", "image": {"reference": IMAGE}}]),
+                dict(bare("machine", ["sh", "-c", "test -e /var/lib/dpkg && echo process"]),
+                     metadata={"name": "machine", "annotations": {"berth.dev/files": "machine"}}))
         log_has(b, "has", "alone")
+        log_has(b, "volume", "first")
+        log_has(b, "machine", "process")
         for name in ("has-not", "far"):
             log_has(b, name, "process")
             check(any(r == "ImageUnavailable" for r, _ in events(b, name)), f"{name}: {events(b, name)}")

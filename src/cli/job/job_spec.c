@@ -273,6 +273,11 @@ static int add_dir(const struct cli_args *a, struct buf *out, struct err *err) {
     return 0;
 }
 
+/* Without an image the command is one of the machine's: where the node has a choice it runs there, whatever the image
+ * that stands for none is. */
+#define MACHINE_TEMPLATE                                                                           \
+    ",\"template\":{\"metadata\":{\"annotations\":{\"berth.dev/files\":\"machine\"}},"
+
 int job_spec_build(const struct cli_args *a, struct buf *out, struct err *err) {
     const char *time = cli_value(a, "time"), *image = cli_value(a, "image");
     int64_t seconds = 0;
@@ -285,9 +290,9 @@ int job_spec_build(const struct cli_args *a, struct buf *out, struct err *err) {
     if (seconds) {
         buf_f(out, ",\"activeDeadlineSeconds\":%lld", (long long)seconds);
     }
-    buf_c(out,
-          ",\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\","
-          "\"image\":");
+    buf_c(out, image ? ",\"template\":{" : MACHINE_TEMPLATE);
+    buf_c(out, "\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\","
+               "\"image\":");
     buf_json(out, str_of(image ? image : "busybox"));
     buf_c(out, ",\"command\":[");
     for (size_t i = 0; r == 0 && a->command[i]; i++) {

@@ -81,6 +81,29 @@ int rootfs_users_of(pid_t container, int *ret) {
     return *ret == -1 ? errno : 0;
 }
 
+int rootfs_try(const char *dir) {
+    static const char *const names[] = {"lower", "upper", "work", "root"};
+    char path[4][PATH_LEN], options[4 * PATH_LEN];
+    int fd;
+
+    for (int i = 0; i < 4; i++) {
+        if (path_join(path[i], dir, names[i], NULL) || dir_make(path[i], 0700, NULL)) {
+            return EIO;
+        }
+    }
+    snprintf(options, sizeof(options), "lowerdir=%s,upperdir=%s,workdir=%s%s", path[0], path[1],
+             path[2], geteuid() == 0 ? "" : ",userxattr");
+    if (mount("overlay", path[3], "overlay", MS_NOSUID | MS_NODEV, options) == -1) {
+        return errno;
+    }
+    if (path_join(path[0], path[3], "written", NULL) ||
+        (fd = open(path[0], O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) == -1) {
+        return errno ? errno : EIO;
+    }
+    close(fd);
+    return 0;
+}
+
 int rootfs_renew(const struct sandbox_root *r) {
     char upper[PATH_LEN], work[PATH_LEN];
     struct stat st;

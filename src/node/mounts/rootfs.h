@@ -27,6 +27,10 @@ struct sandbox_root {
     gid_t gid;
 };
 
+/* Can overlayfs write to layers below `dir`, which is ours? Mounts, in the mount namespace that we are in. 0 or an
+ * errno. */
+int rootfs_try(const char *dir);
+
 /* Empties the layer of a container that is started again, as Kubernetes does. By who made it, before rootfs_open. */
 int rootfs_renew(const struct sandbox_root *r);
 

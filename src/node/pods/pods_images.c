@@ -10,12 +10,15 @@
 #include "node/pods/pods_int.h"
 #include "node/spec/pod_auth.h"
 
+#define FILES_ANNOTATION "berth.dev/files"
+
 enum { AUTH_MOST = 1 << 20 };
 
 struct pod_image_wish {
     char name[IMAGE_NAME_MAX]; /* whole */
     struct str said, policy;   /* as the pod says */
-    bool ready;
+    struct str volume;         /* that it is to be; empty: of a container */
+    bool ready;                /* or not wanted any more */
 };
 
 /* ---- what cannot be had ---- */
@@ -25,11 +28,16 @@ static bool may_be_process(const struct pod *p) {
     return !p->pods->o.images_always && p->has_commands;
 }
 
+/* Images of volumes are wanted still. why NULL: the pod asked for it. */
 static void run_as_process(struct pod *p, const char *why) {
-    pod_tell(p, false, "ImageUnavailable",
-             "%s; the commands run as processes of this machine, whose files they see", why);
-    p->images_known = true;
+    if (why) {
+        pod_tell(p, false, "ImageUnavailable",
+                 "%s; the commands run as processes of this machine, whose files they see", why);
+    }
     p->in_images = false;
+    for (size_t i = 0; i < p->n_images; i++) {
+        p->images[i].ready |= p->images[i].volume.n == 0;
+    }
 }
 
 /* Kubernetes' two events: what happened, and as what the container waits. */
@@ -60,7 +68,7 @@ static void not_had(struct pod *p, const struct pod_image_wish *w, const struct 
                  n->answer == IMAGE_BACKOFF ? "Back-off pulling" : "Failed to pull",
                  STR_ARG(w->said), STR_ARG(n->text));
     }
-    if (may_be_process(p)) {
+    if (may_be_process(p) && w->volume.n == 0) {
         run_as_process(p, why);
         pod_event(p, POD_EV_BEGIN);
     } else if (n->answer == IMAGE_ABSENT) {
@@ -135,45 +143,70 @@ static void on_news(void *ctx, const struct image_news *n) {
 
 /* ---- what the pod says ---- */
 
-static int read_one(struct pod *p, yyjson_val *c, struct err *err) {
-    struct pod_image_wish *w = &p->images[p->n_images];
-    int code = image_name_full(json_str_at(c, "image"), w->name, err);
+static int add_wish(struct pod *p, struct str said, struct str policy, struct str volume,
+                    struct err *err) {
+    struct pod_image_wish *w = &p->images[p->n_images++];
+    int code = image_name_full(said, w->name, err);
+    bool latest = str_ends(str_of(w->name), STR(":latest"));
 
-    w->said = arena_str(&p->arena, json_str_at(c, "image"));
-    w->policy = arena_str(&p->arena, json_str_at(c, "imagePullPolicy"));
+    policy = policy.n ? policy : latest ? STR("Always") : STR("IfNotPresent");
+    w->said = arena_str(&p->arena, said);
+    w->policy = arena_str(&p->arena, policy);
+    w->volume = arena_str(&p->arena, volume);
     w->ready = false;
-    p->has_commands &= yyjson_arr_size(json_get(c, STR("command"))) > 0;
-    p->n_images++;
-    return code ? err_wrap(err, "container \"%.*s\"", STR_ARG(json_str_at(c, "name"))) : 0;
+    return code;
 }
 
-/* Of each container, init containers first; all are read, the first that is wrong is told. */
-static int read_wishes(struct pod *p, yyjson_val *pod, struct err *err) {
-    yyjson_val *lists[] = {json_path(pod, "spec.initContainers"),
-                           json_path(pod, "spec.containers")};
-    size_t n = yyjson_arr_size(lists[0]) + yyjson_arr_size(lists[1]);
+/* What is wished wrongly first is told; all are read. */
+static void keep_first(int *code, struct err *err, int next, const struct err *why) {
+    if (*code == 0 && next) {
+        *code = next;
+        *err = *why;
+    }
+}
+
+static int read_volumes(struct pod *p, yyjson_val *volumes, struct err *err) {
     yyjson_arr_iter it;
-    yyjson_val *c;
-    struct err own;
+    yyjson_val *v, *image;
+    struct err why = {0};
     int code = 0;
 
-    p->images = ARENA_ARRAY(&p->arena, struct pod_image_wish, n + 1);
+    yyjson_arr_iter_init(volumes, &it);
+    while ((v = yyjson_arr_iter_next(&it))) {
+        if ((image = json_get(v, STR("image")))) {
+            int one = add_wish(p, json_str_at(image, "reference"), json_str_at(image, "pullPolicy"),
+                               json_str_at(v, "name"), &why);
+            keep_first(&code, err, one, &why);
+        }
+    }
+    return code;
+}
+
+/* Of each container, init containers first, then of each volume that is an image. *ret_code is of the containers. */
+static int read_wishes(struct pod *p, yyjson_val *pod, int *ret_code, struct err *err) {
+    yyjson_val *lists[] = {json_path(pod, "spec.initContainers"),
+                           json_path(pod, "spec.containers")},
+               *volumes = json_path(pod, "spec.volumes"), *c;
+    size_t n = yyjson_arr_size(lists[0]) + yyjson_arr_size(lists[1]) + yyjson_arr_size(volumes) + 1;
+    yyjson_arr_iter it;
+    struct err why = {0};
+
+    p->images = ARENA_ARRAY(&p->arena, struct pod_image_wish, n);
     p->n_images = 0;
-    p->has_commands = true;
+    p->has_commands = p->in_images = true;
     if (p->images == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     for (int i = 0; i < 2; i++) {
         yyjson_arr_iter_init(lists[i], &it);
         while ((c = yyjson_arr_iter_next(&it))) {
-            int one = read_one(p, c, &own);
-            if (one && code == 0) {
-                code = one;
-                *err = own;
-            }
+            int one = add_wish(p, json_str_at(c, "image"), json_str_at(c, "imagePullPolicy"),
+                               STR(""), &why);
+            p->has_commands &= yyjson_arr_size(json_get(c, STR("command"))) > 0;
+            keep_first(ret_code, err, one, &why);
         }
     }
-    return code;
+    return read_volumes(p, volumes, err);
 }
 
 /* Credentials, as far as they are there: a Secret that is missing or wrong is told, and the image tried without. */
@@ -249,6 +282,30 @@ static bool bring(struct pod *p, yyjson_val *pod) {
     return false;
 }
 
+/* The machine's files, though the image could be had: what names an image for want of a better one says so. */
+static bool asks_for_machine(yyjson_val *pod) {
+    return str_is(json_str(json_get(json_path(pod, "metadata.annotations"), STR(FILES_ANNOTATION))),
+                  "machine");
+}
+
+/* What it wishes, once. ERR_INVALID: it waits with a name that is none. */
+static int begin_wishes(struct pod *p, yyjson_val *pod, struct err *err) {
+    int containers = 0;
+
+    if (p->images) {
+        return 0;
+    }
+    int code = read_wishes(p, pod, &containers, err);
+    if (code == 0 && may_be_process(p) && asks_for_machine(pod)) {
+        run_as_process(p, NULL);
+    } else if (code == 0 && containers && may_be_process(p)) {
+        run_as_process(p, err->text);
+    } else {
+        code = code ? code : containers;
+    }
+    return code;
+}
+
 bool pod_images(struct pod *p) {
     struct arena a;
     yyjson_doc *doc;
@@ -263,32 +320,46 @@ bool pod_images(struct pod *p) {
     arena_init(&a, 32 << 20);
     int code = object_tree(p->obj, &a, &doc, &err);
     yyjson_val *pod = code ? NULL : yyjson_doc_get_root(doc);
-    code = code || p->images ? code : read_wishes(p, pod, &err);
-    if (code == ERR_INVALID && may_be_process(p)) {
-        run_as_process(p, err.text);
-    } else if (code) {
+    code = code ? code : begin_wishes(p, pod, &err);
+    if (code) {
         p->images = NULL;
         wait_for_image(p, "Failed", "InvalidImageName", err.text);
-    } else if (bring(p, pod)) {
-        p->images_known = p->in_images = true;
+    } else {
+        p->images_known = bring(p, pod);
     }
     arena_release(&a);
     return p->images_known;
 }
 
-int pod_images_read(struct pod *p, struct arena *a, const struct image **ret, struct err *err) {
-    struct image *v = p->in_images ? ARENA_ARRAY(a, struct image, p->n_images) : NULL;
-    int code = p->in_images && v == NULL ? err_set(err, ERR_NOMEM, "no memory") : 0;
+static int find_image(struct pod *p, const struct pod_image_wish *w, struct arena *a,
+                      struct image *ret, struct err *err) {
+    int code = image_store_find(p->pods->o.images_dir, str_of(w->name), str_of(p->ns), a, ret, err);
 
-    for (size_t i = 0; v && i < p->n_images && code == 0; i++) {
-        code = image_store_find(p->pods->o.images_dir, str_of(p->images[i].name), str_of(p->ns), a,
-                                &v[i], err);
-        if (code) { /* removed meanwhile: all are looked for again */
-            p->images_known = false;
-            p->images = NULL;
-            code = ERR_NOT_FOUND;
+    if (code) { /* removed meanwhile: all are looked for again */
+        p->images_known = false;
+        p->images = NULL;
+        code = ERR_NOT_FOUND;
+    }
+    return code;
+}
+
+int pod_images_read(struct pod *p, struct arena *a, struct pod_images_found *ret, struct err *err) {
+    size_t all = p->images ? p->n_images : 0;
+    struct image *v = ARENA_ARRAY(a, struct image, all + 1);
+    struct pod_volume_image *volumes = ARENA_ARRAY(a, struct pod_volume_image, all + 1);
+    struct pod_image_wish *wishes = p->images;
+    size_t n = 0;
+    int code = v && volumes ? 0 : err_set(err, ERR_NOMEM, "no memory");
+
+    for (size_t i = 0; i < all && code == 0; i++) {
+        const struct pod_image_wish *w = &wishes[i];
+        if (w->volume.n || p->in_images) {
+            code = find_image(p, w, a, &v[i], err);
+        }
+        if (code == 0 && w->volume.n) {
+            volumes[n++] = (struct pod_volume_image){w->volume, str_of(v[i].root)};
         }
     }
-    *ret = v;
+    *ret = (struct pod_images_found){all && p->in_images ? v : NULL, volumes, n};
     return code;
 }

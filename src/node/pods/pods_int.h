@@ -164,8 +164,13 @@ bool pod_fetch_new(struct pod *p);       /* asks for what was noted; true: somet
 
 /* pods_images.c: true: all images are here, or the pod runs without; else it goes on when they are. */
 bool pod_images(struct pod *p);
-/* Of each container, init containers first; NULL when the pod runs without. */
-int pod_images_read(struct pod *p, struct arena *a, const struct image **ret, struct err *err);
+struct pod_images_found {
+    const struct image *containers; /* of each, init containers first; NULL: the pod runs without */
+    const struct pod_volume_image *volumes;
+    size_t n_volumes;
+};
+int pod_images_read(struct pod *p, struct arena *a, struct pod_images_found *ret, struct err *err);
+
 /* pods_turn.c: true: it is the pod's turn to be prepared and started; else it begins again when it is. The turn is over
  * when it has started, has to wait for something else, or is over. */
 bool pod_turn(struct pod *p);

@@ -181,7 +181,7 @@ int pod_with_spec(struct pod *p, struct arena *a, struct err *err,
     struct pods *ps = p->pods;
     yyjson_doc *doc;
     struct gpu_file *files = NULL;
-    const struct image *images = NULL;
+    struct pod_images_found images = {0};
     struct cdi_file *driver = NULL;
     size_t n_files = 0, n_driver = 0;
     gid_t group = 0;
@@ -195,7 +195,7 @@ int pod_with_spec(struct pod *p, struct arena *a, struct err *err,
     }
     code = code ? code : device_files(p, a, &files, &n_files, err);
     code = code ? code : pod_images_read(p, a, &images, err);
-    if (code == 0 && images && n_files) {
+    if (code == 0 && images.containers && n_files) {
         code = cdi_read(NULL, a, &driver, &n_driver, err);
     }
     struct pod_facts facts = ps->o.facts;
@@ -213,7 +213,9 @@ int pod_with_spec(struct pod *p, struct arena *a, struct err *err,
             .gid = group,
             .files = files,
             .n_files = n_files,
-            .images = images,
+            .images = images.containers,
+            .volume_images = images.volumes,
+            .n_volume_images = images.n_volumes,
             .driver = driver,
             .n_driver = n_driver,
             .strict = ps->o.strict,

@@ -14,13 +14,17 @@
 #include <seccomp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "node/files/files.h"
+#include "node/mounts/mounts.h"
 
 enum { FILTER_MAX = 4096 };
 
@@ -148,6 +152,32 @@ void sandbox_describe(const struct sandbox_probe *p, struct buf *out) {
     buf_c(out, p->seccomp ? ", seccomp" : ", no seccomp");
     buf_c(out, p->root ? ", a user id per pod" : ", no user id per pod (not root)");
     buf_f(out, ", %s", cgroups[p->cgroup]);
+}
+
+int sandbox_images(const struct sandbox_probe *p, const char *dir, struct err *err) {
+    int status = 0;
+
+    if (!p->mounts) {
+        return err_set(err, ERR_UNSUPPORTED, "this machine has no namespaces for pods");
+    }
+    int code = dir_make(dir, 0700, err);
+    pid_t pid = code ? -1 : fork();
+    if (pid == 0) {
+        int e = cell_user(NULL);
+        e = e || unshare(CLONE_NEWNS) == 0 ? e : errno;
+        e = e || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == 0 ? e : errno;
+        _exit(e ? e : rootfs_try(dir));
+    }
+    if (code == 0 && (pid == -1 || waitpid(pid, &status, 0) != pid)) {
+        code = err_sys(err, errno, "%s", dir);
+    } else if (code == 0 && status) {
+        code = err_set(err, ERR_UNSUPPORTED,
+                       "overlayfs cannot keep what containers write in %s (%s): choose a folder on "
+                       "ext4, xfs, btrfs",
+                       dir, strerror(WIFEXITED(status) ? WEXITSTATUS(status) : EIO));
+    }
+    dir_remove(dir, NULL);
+    return code;
 }
 
 static void lack(struct buf *out, bool is, const char *what) {

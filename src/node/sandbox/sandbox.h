@@ -70,6 +70,9 @@ void sandbox_lacks(const struct sandbox_probe *p, struct buf *out);
 /* No program executed from here on has any capability, root's neither; what this process has itself stays. Once for all
  * that are forked from it. 0 or errno. */
 int sandbox_drop_bounds(void);
+/* Can containers have images here: namespaces, and layers of overlayfs in `dir`, which is made and removed? Tried in a
+ * child. ERR_UNSUPPORTED says what is missing. */
+int sandbox_images(const struct sandbox_probe *p, const char *dir, struct err *err);
 
 /* Builds the seccomp filter once per process; children use it. */
 int sandbox_prepare(struct err *err);

@@ -594,6 +594,8 @@ static void begin(struct writer_of_spec *w) {
                                          .host_path_dir = in->host_path_dir,
                                          .claims_dir = in->claims_dir,
                                          .node_name = in->node_name,
+                                         .images = in->volume_images,
+                                         .n_images = in->n_volume_images,
                                          .no_mounts = !in->probe->mounts,
                                          .uid = in->uid,
                                          .gid = in->gid,

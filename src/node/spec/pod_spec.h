@@ -11,6 +11,7 @@
 #include "node/images/image_store.h"
 #include "node/sandbox/sandbox.h"
 #include "node/spec/pod_env.h"
+#include "node/spec/pod_volumes.h"
 
 struct pod_spec_in {
     struct pod_env_in env;      /* container is set here, not by the caller */
@@ -23,6 +24,8 @@ struct pod_spec_in {
     size_t n_files;
     const struct image *
         images; /* of each container, init containers first; NULL: they are processes of the machine */
+    const struct pod_volume_image *volume_images;
+    size_t n_volume_images;
     const struct cdi_file *driver; /* of the GPUs: for images of pods that have any */
     size_t n_driver;
     bool strict; /* see sandbox.strict */

@@ -148,6 +148,21 @@ static int claim_place(const struct pod_volumes_in *in, yyjson_val *source, stru
     return host_path(in, path, ret->path, err);
 }
 
+/* The folder of an image that was brought here for the volume. */
+static int image_place(const struct pod_volumes_in *in, struct str volume, struct str *ret,
+                       struct err *err) {
+    for (size_t i = 0; i < in->n_images && !in->no_mounts; i++) {
+        if (str_eq(in->images[i].volume, volume)) {
+            *ret = in->images[i].root;
+            return 0;
+        }
+    }
+    return err_set(err, ERR_INVALID,
+                   "volume \"%.*s\": images take podman on this node, and namespaces (--runtime "
+                   "auto or podman)",
+                   STR_ARG(volume));
+}
+
 /* ---- volumes that the API makes ---- */
 
 /* Is a part of the volume mounted by any container? Parts do not follow what changes, as in Kubernetes. */
@@ -260,6 +275,10 @@ static int make_volume(const struct pod_volumes_in *in, struct arena *a, yyjson_
         struct claim_place place;
         return claim_place(in, s, &place, err);
     }
+    if (json_get(v, STR("image"))) {
+        struct str root;
+        return image_place(in, str_of(name), &root, err);
+    }
     if (pod_made_is(v)) {
         return make_made(in, a, v, i, POD_VOLUMES_ANEW, err);
     }
@@ -335,7 +354,7 @@ static int make_sub_path(const struct pod_volumes_in *in, struct str volume, str
 static int add_mount(const struct pod_volumes_in *in, yyjson_val *m, struct arena *a, bool first,
                      struct buf *out, struct err *err) {
     struct str name = json_str_at(m, "name"), target = json_str_at(m, "mountPath"),
-               sub = json_str_at(m, "subPath"), source, rest = sub, part;
+               sub = json_str_at(m, "subPath"), source, rest = sub, part, root = {NULL, 0};
     yyjson_val *v = volume_named(in->env->pod, name), *host = json_get(v, STR("hostPath"));
     yyjson_val *claim = json_get(v, STR("persistentVolumeClaim"));
     char real[PATH_MAX];
@@ -359,8 +378,13 @@ static int add_mount(const struct pod_volumes_in *in, yyjson_val *m, struct aren
     if (claim && (code = claim_place(in, claim, &place, err))) {
         return code;
     }
+    bool image = json_get(v, STR("image")) != NULL;
+    if (image && (code = image_place(in, name, &root, err))) {
+        return code;
+    }
     source = host    ? arena_str(a, str_of(real))
              : claim ? arena_str(a, str_of(place.path))
+             : image ? root
                      : arena_f(a, "%s/%.*s", in->dir, STR_ARG(name));
     while (str_next(&rest, '/', &part)) {
         if (!path_plain(part)) {
@@ -380,7 +404,8 @@ static int add_mount(const struct pod_volumes_in *in, yyjson_val *m, struct aren
     buf_json(out, source);
     buf_c(out, ",\"target\":");
     buf_json(out, target);
-    bool read_only = pod_made_is(v) || place.read_only || json_bool_at(m, "readOnly", false);
+    bool read_only =
+        pod_made_is(v) || image || place.read_only || json_bool_at(m, "readOnly", false);
     buf_c(out, read_only ? ",\"readOnly\":true}" : "}");
     return 0;
 }

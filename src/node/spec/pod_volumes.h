@@ -3,8 +3,8 @@
  * want them.
  *
  * emptyDir and what the API makes (pod_made.h) are made; hostPath must lie below the allowed folder,
- * links resolved; a claim must be bound to a volume that is the claim's and of this node; anything
- * else is refused by name.
+ * links resolved; a claim must be bound to a volume that is the claim's and of this node; an image
+ * was brought here before; anything else is refused by name.
  */
 #ifndef BERTH_NODE_POD_VOLUMES_H
 #define BERTH_NODE_POD_VOLUMES_H
@@ -13,12 +13,19 @@
 
 #include "node/spec/pod_env.h"
 
+/* A volume that is an image: its files, read-only. */
+struct pod_volume_image {
+    struct str volume, root;
+};
+
 struct pod_volumes_in {
     const struct pod_env_in *env; /* container is not used */
     const char *dir;              /* pods/<uid>/root/volumes */
     const char *host_path_dir;    /* or NULL */
     const char *claims_dir;       /* DATA/volumes, which holds the folders of claims */
     const char *node_name;        /* a volume of another node cannot be mounted here */
+    const struct pod_volume_image *images;
+    size_t n_images;
     bool no_mounts; /* nothing can be mounted privately: what lies elsewhere cannot be a volume */
     uid_t uid;      /* the pod's, who owns what is made for it; 0: nobody's own */
     gid_t gid; /* the project's, whose folders of the machine and of claims are that are made */

@@ -52,8 +52,9 @@ enum node_runtime runtime_named(const char *word);
     { "gpus", 0, "SPEC", "the GPUs to give out; else auto", gpus_choices, false }
 #define RUNTIME_OPTION                                                                             \
     {                                                                                              \
-        "runtime", 0, "KIND", "how pods run; else auto: podman where installed", runtime_choices,  \
-            false                                                                                  \
+        "runtime", 0, "KIND",                                                                      \
+            "files of pods: podman: their images', process: the machine's; else auto",             \
+            runtime_choices, false                                                                 \
     }
 #define MANAGE_MIG_OPTION                                                                          \
     { "manage-mig", 0, NULL, "the MIG mode of real GPUs may be changed while idle", NULL, false }
