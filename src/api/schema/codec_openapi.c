@@ -190,6 +190,9 @@ static void write_schema(struct buf *b, const struct schema *s, const struct kin
             buf_ch(b, ']');
         }
     }
+    if (s->atomic) {
+        buf_c(b, ",\"x-kubernetes-map-type\":\"atomic\"");
+    }
     if (k != NULL) {
         buf_c(b, ",\"x-kubernetes-group-version-kind\":[");
         write_gvk(b, k, version);

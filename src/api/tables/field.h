@@ -118,6 +118,7 @@ struct schema {
     size_t size; /* of the C view; 0 when it has none */
     const char *doc;
     const struct crd_schema *custom; /* of a custom kind's version: what `fields` do not say (crd_schema.h) */
+    bool atomic; /* server-side apply: an object of it is one value */
 };
 
 #endif

@@ -29,6 +29,12 @@
         .name = name_, .fields = fields_, .n = sizeof(fields_) / sizeof(fields_[0]),  \
         .size = size_, .doc = doc_                                                    \
     }
+/* The same of objects that server-side apply takes as one value (upstream: structType atomic). */
+#define ATOMIC_SCHEMA(name_, fields_, size_, doc_)                                    \
+    {                                                                                 \
+        .name = name_, .fields = fields_, .n = sizeof(fields_) / sizeof(fields_[0]),  \
+        .size = size_, .doc = doc_, .atomic = true                                    \
+    }
 
 extern const struct schema schema_admission_check_parameters_reference;
 extern const struct schema schema_admission_check_state, schema_admission_check_status;

@@ -38,7 +38,7 @@ static const struct field local_object_reference_fields[] = {
     M(local_object_reference, name, STRING, ONE, "name", 1,
       .doc = "Name of the object, in the same namespace."),
 };
-const struct schema schema_local_object_reference = SCHEMA(
+const struct schema schema_local_object_reference = ATOMIC_SCHEMA(
       "io.k8s.api.core.v1.LocalObjectReference", local_object_reference_fields,
       sizeof(struct local_object_reference), NULL);
 
@@ -49,7 +49,7 @@ static const struct field object_field_selector_fields[] = {
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Part of the object, as a field path."),
 };
-const struct schema schema_object_field_selector = SCHEMA(
+const struct schema schema_object_field_selector = ATOMIC_SCHEMA(
       "io.k8s.api.core.v1.ObjectFieldSelector", object_field_selector_fields,
       sizeof(struct field_ref), NULL);
 
@@ -61,7 +61,7 @@ static const struct field resource_field_selector_fields[] = {
     M(resource_field_ref, divisor, QUANTITY, ONE, "divisor", 3,
       .doc = "Unit in which the amount is given."),
 };
-const struct schema schema_resource_field_selector = SCHEMA(
+const struct schema schema_resource_field_selector = ATOMIC_SCHEMA(
       "io.k8s.api.core.v1.ResourceFieldSelector", resource_field_selector_fields,
       sizeof(struct resource_field_ref), NULL);
 
@@ -74,7 +74,7 @@ static const struct field typed_local_object_reference_fields[] = {
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Name of the object, in the same namespace."),
 };
-const struct schema schema_typed_local_object_reference = SCHEMA(
+const struct schema schema_typed_local_object_reference = ATOMIC_SCHEMA(
       "io.k8s.api.core.v1.TypedLocalObjectReference", typed_local_object_reference_fields,
       sizeof(struct typed_reference), NULL);
 
@@ -142,7 +142,7 @@ static const struct field config_map_key_selector_fields[] = {
     M(key_selector, optional, BOOL, ONE, "optional", 3, .flags = FIELD_F_OPT,
       .doc = "Whether the object or key may be missing."),
 };
-static const struct schema schema_config_map_key_selector = SCHEMA(
+static const struct schema schema_config_map_key_selector = ATOMIC_SCHEMA(
       "io.k8s.api.core.v1.ConfigMapKeySelector", config_map_key_selector_fields,
       sizeof(struct key_selector), NULL);
 
@@ -154,7 +154,7 @@ static const struct field secret_key_selector_fields[] = {
       .doc = "Whether the object or key may be missing."),
 };
 static const struct schema schema_secret_key_selector =
-    SCHEMA("io.k8s.api.core.v1.SecretKeySelector", secret_key_selector_fields,
+    ATOMIC_SCHEMA("io.k8s.api.core.v1.SecretKeySelector", secret_key_selector_fields,
            sizeof(struct key_selector), NULL);
 
 static const struct field file_key_selector_fields[] = {
@@ -167,8 +167,8 @@ static const struct field file_key_selector_fields[] = {
     F(BOOL, ONE, "optional", 4, .flags = FIELD_F_OPT,
       .doc = "Whether the object or key may be missing."),
 };
-static const struct schema schema_file_key_selector = SCHEMA("io.k8s.api.core.v1.FileKeySelector",
-      file_key_selector_fields, 0, NULL);
+static const struct schema schema_file_key_selector = ATOMIC_SCHEMA(
+      "io.k8s.api.core.v1.FileKeySelector", file_key_selector_fields, 0, NULL);
 
 static const struct field env_var_source_fields[] = {
     M(env_source, field_ref, OBJECT, ONE, "fieldRef", 1, .of = &schema_object_field_selector,
@@ -615,5 +615,6 @@ static const struct field object_reference_fields[] = {
     M(object_reference, field_path, STRING, ONE, "fieldPath", 7,
       .doc = "Part of the object, as a field path."),
 };
-const struct schema schema_object_reference = SCHEMA("io.k8s.api.core.v1.ObjectReference",
-      object_reference_fields, sizeof(struct object_reference), NULL);
+const struct schema schema_object_reference = ATOMIC_SCHEMA(
+      "io.k8s.api.core.v1.ObjectReference", object_reference_fields,
+      sizeof(struct object_reference), NULL);

@@ -427,8 +427,9 @@ static const struct field endpoint_address_fields[] = {
     M(endpoint_address, target_ref, OBJECT, ONE, "targetRef", 2, .of = &schema_object_reference,
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Object that owns the address."),
 };
-static const struct schema schema_endpoint_address = SCHEMA("io.k8s.api.core.v1.EndpointAddress",
-      endpoint_address_fields, sizeof(struct endpoint_address), NULL);
+static const struct schema schema_endpoint_address = ATOMIC_SCHEMA(
+      "io.k8s.api.core.v1.EndpointAddress", endpoint_address_fields,
+      sizeof(struct endpoint_address), NULL);
 
 static const struct field endpoint_port_fields[] = {
     M(endpoint_port, name, STRING, ONE, "name", 1, .doc = "Name of the port."),
@@ -439,8 +440,8 @@ static const struct field endpoint_port_fields[] = {
     F(STRING, ONE, "appProtocol", 4, .flags = FIELD_F_OPT,
       .doc = "Application protocol of the port."),
 };
-static const struct schema schema_endpoint_port = SCHEMA("io.k8s.api.core.v1.EndpointPort",
-      endpoint_port_fields, sizeof(struct endpoint_port), NULL);
+static const struct schema schema_endpoint_port = ATOMIC_SCHEMA(
+      "io.k8s.api.core.v1.EndpointPort", endpoint_port_fields, sizeof(struct endpoint_port), NULL);
 
 static const struct field endpoint_subset_fields[] = {
     M(endpoint_subset, addresses, OBJECT, LIST, "addresses", 1, .of = &schema_endpoint_address,

@@ -43,7 +43,7 @@ static const struct schema schema_hints =
 
 static const struct field endpoint_fields[] = {
     M(slice_endpoint, addresses, STRING, LIST, "addresses", 1,
-      .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC,
+      .flags = FIELD_F_REQUIRED | FIELD_F_SET,
       .doc = "Addresses of the endpoint."),
     M(slice_endpoint, conditions, OBJECT, ONE, "conditions", 2, .of = &schema_conditions,
       .doc = "Conditions of the endpoint."),
@@ -75,7 +75,7 @@ static const struct field port_fields[] = {
       .doc = "Application protocol of the port."),
 };
 static const struct schema schema_port =
-    SCHEMA(DISCOVERY "EndpointPort", port_fields, sizeof(struct slice_port), "A port.");
+    ATOMIC_SCHEMA(DISCOVERY "EndpointPort", port_fields, sizeof(struct slice_port), "A port.");
 
 static const struct field slice_fields[] = {
     F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),

@@ -25,7 +25,7 @@ static const struct field owner_reference_fields[] = {
       .flags = FIELD_F_OPT,
       .doc = "Whether a foreground deletion of the owner waits for this object."),
 };
-static const struct schema schema_owner_reference = SCHEMA(
+static const struct schema schema_owner_reference = ATOMIC_SCHEMA(
       "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference", owner_reference_fields,
       sizeof(struct owner_reference), "An object that this one belongs to.");
 
@@ -145,7 +145,7 @@ static const struct field label_selector_fields[] = {
       .of = &schema_label_selector_requirement, .flags = FIELD_F_ATOMIC,
       .doc = "Conditions on labels that must all hold."),
 };
-const struct schema schema_label_selector = SCHEMA(
+const struct schema schema_label_selector = ATOMIC_SCHEMA(
       "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector", label_selector_fields,
       sizeof(struct label_selector),
       "Chooses objects by their labels; an empty one chooses all.");

@@ -108,8 +108,9 @@ static const struct field node_selector_term_fields[] = {
     F(OBJECT, LIST, "matchFields", 2, .of = &schema_node_selector_requirement,
       .flags = FIELD_F_ATOMIC, .doc = "Conditions on fields of the node that must all hold."),
 };
-static const struct schema schema_node_selector_term = SCHEMA("io.k8s.api.core.v1.NodeSelectorTerm",
-      node_selector_term_fields, sizeof(struct node_term), NULL);
+static const struct schema schema_node_selector_term = ATOMIC_SCHEMA(
+      "io.k8s.api.core.v1.NodeSelectorTerm", node_selector_term_fields,
+      sizeof(struct node_term), NULL);
 
 static const struct field node_selector_fields[] = {
     M(node_selector_view, node_selector_terms, OBJECT, LIST, "nodeSelectorTerms", 1,
@@ -117,8 +118,9 @@ static const struct field node_selector_fields[] = {
       .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY,
       .doc = "Alternatives, of which one must hold."),
 };
-const struct schema schema_node_selector = SCHEMA("io.k8s.api.core.v1.NodeSelector",
-      node_selector_fields, sizeof(struct node_selector_view), NULL);
+const struct schema schema_node_selector = ATOMIC_SCHEMA(
+      "io.k8s.api.core.v1.NodeSelector", node_selector_fields,
+      sizeof(struct node_selector_view), NULL);
 
 static const struct field preferred_scheduling_term_fields[] = {
     F(INT32, ONE, "weight", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .min = 1,

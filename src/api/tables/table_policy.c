@@ -80,7 +80,7 @@ static const struct field quota_scope_selector_fields[] = {
       .doc = "Requirements, all of which must hold."),
 };
 static const struct schema schema_quota_scope_selector =
-    SCHEMA("io.k8s.api.core.v1.ScopeSelector", quota_scope_selector_fields,
+    ATOMIC_SCHEMA("io.k8s.api.core.v1.ScopeSelector", quota_scope_selector_fields,
            sizeof(struct quota_scope_selector), NULL);
 
 static const struct field namespace_quota_spec_fields[] = {

@@ -61,7 +61,8 @@ static const struct field subject_fields[] = {
       .doc = "Name of the user, group or service account."),
     M(subject, namespace, STRING, ONE, "namespace", 4, .doc = "Namespace of the service account."),
 };
-static const struct schema schema_subject = SCHEMA("io.k8s.api.rbac.v1.Subject", subject_fields,
+static const struct schema schema_subject = ATOMIC_SCHEMA(
+      "io.k8s.api.rbac.v1.Subject", subject_fields,
       sizeof(struct subject), NULL);
 
 static const struct field role_ref_fields[] = {
@@ -73,7 +74,8 @@ static const struct field role_ref_fields[] = {
     M(role_ref, name, STRING, ONE, "name", 3, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .format = "path-name", .doc = "Name of the Role or ClusterRole."),
 };
-static const struct schema schema_role_ref = SCHEMA("io.k8s.api.rbac.v1.RoleRef", role_ref_fields,
+static const struct schema schema_role_ref = ATOMIC_SCHEMA(
+      "io.k8s.api.rbac.v1.RoleRef", role_ref_fields,
       sizeof(struct role_ref), NULL);
 
 static const struct field role_binding_fields[] = {

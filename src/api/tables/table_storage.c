@@ -208,7 +208,7 @@ static const struct field topology_term_fields[] = {
       .flags = FIELD_F_ATOMIC, .doc = "Conditions that must all hold."),
 };
 static const struct schema schema_topology_term =
-    SCHEMA("io.k8s.api.core.v1.TopologySelectorTerm", topology_term_fields, 0, NULL);
+    ATOMIC_SCHEMA("io.k8s.api.core.v1.TopologySelectorTerm", topology_term_fields, 0, NULL);
 
 static const struct field storage_class_fields[] = {
     HEAD(storage_class),

@@ -1,0 +1,211 @@
+/* typed: the walks over one value; two at a time are in typed_two.c. */
+#include "api/managed/typed.h"
+
+#include "api/managed/parts.h"
+#include "api/walk/walk.h"
+
+/* ---- check ---- */
+
+/* A frame of the path to a value. */
+struct trail {
+    const struct trail *up;
+    const struct field_step *step;
+};
+
+static void write_trail(const struct trail *t, struct arena *a, struct buf *b) {
+    if (t != NULL) {
+        write_trail(t->up, a, b);
+        step_write(t->step, a, b);
+    }
+}
+
+static void refuse(struct walk_room *r, const struct trail *at, struct str why) {
+    struct buf b;
+    buf_init(&b, 0);
+    write_trail(at, r->arena, &b);
+    buf_c(&b, at != NULL ? ": " : "");
+    buf_str(&b, why);
+    r->code = buf_ok(&b) != 0 ? ERR_NOMEM : ERR_INVALID;
+    r->wrong = arena_str(r->arena, buf_view(&b));
+    buf_release(&b);
+}
+
+static void check(struct walk_room *r, const struct form *f, yyjson_mut_val *v,
+                  const struct trail *at) {
+    struct part_list p;
+    const char *why = form_mismatch(f, v);
+    if (why != NULL) {
+        refuse(r, at, str_of(why));
+        return;
+    }
+    if (f->atomic && f->how != FORM_OBJECT) {
+        return;
+    }
+    struct form inside = *f;
+    inside.atomic = false; /* of an object that is one value the members are still the schema's */
+    parts_of(r, &inside, v, &p);
+    if (r->code == ERR_INVALID) {
+        refuse(r, at, r->wrong);
+    }
+    for (size_t i = 0; i < p.n && r->code == 0; i++) {
+        struct trail here = {at, &p.v[i].step};
+        if (p.v[i].again) {
+            struct buf b;
+            buf_init(&b, 0);
+            step_write(&p.v[i].step, r->arena, &b);
+            refuse(r, at,
+                   arena_f(r->arena, "duplicate entries for key %.*s", STR_ARG(buf_view(&b))));
+            buf_release(&b);
+        } else if (p.v[i].key != NULL && !form_allows(f, p.v[i].step.text)) {
+            refuse(r, &here, STR("field not declared in schema"));
+        } else {
+            check(r, &p.v[i].form, p.v[i].v, &here);
+        }
+    }
+}
+
+int typed_check(struct arena *a, const struct form *f, yyjson_mut_val *v, struct err *err) {
+    struct walk_room r;
+    room_init(&r, a);
+    check(&r, f, v, NULL);
+    return room_end(&r, err);
+}
+
+/* ---- fields ---- */
+
+static bool is_empty_obj(yyjson_mut_val *v) {
+    return yyjson_mut_is_obj(v) && yyjson_mut_obj_size(v) == 0;
+}
+
+/* Fills what is below the node of a value. */
+static void gather(struct walk_room *r, const struct form *f, yyjson_mut_val *v,
+                   struct fields *node) {
+    struct part_list p;
+    if (form_rule(f, v) == RULE_LEAF) {
+        node->member = true;
+        return;
+    }
+    parts_of(r, f, v, &p);
+    for (size_t i = 0; i < p.n && r->code == 0; i++) {
+        const struct part *e = &p.v[i];
+        struct fields kid = {.step = e->step};
+        if (e->again) {
+            continue;
+        }
+        if (!e->twice) {
+            gather(r, &e->form, e->v, &kid);
+        }
+        kid.member = kid.member || e->key == NULL || !e->named || is_empty_obj(e->v);
+        fields_add(r->arena, node, &kid);
+    }
+    fields_order(r->arena, node);
+}
+
+int typed_fields(struct arena *a, const struct form *f, yyjson_mut_val *v, struct fields *ret,
+                 struct err *err) {
+    struct walk_room r;
+    struct fields root = {0};
+    room_init(&r, a);
+    gather(&r, f, v, &root);
+    root.member = false;
+    int code = room_end(&r, err);
+    if (code == 0) {
+        *ret = root;
+    }
+    return code;
+}
+
+/* ---- remove ---- */
+
+static void take_out(struct walk_room *r, const struct form *f, yyjson_mut_val *v,
+                     const struct fields *set, const struct fields *keep);
+
+/* Whether the part stays, after what the set has below it was taken out. */
+static bool stays(struct walk_room *r, const struct part *p, const struct fields *set,
+                  const struct fields *keep) {
+    const struct fields *node = fields_find(set, &p->step);
+    keep = keep != NULL ? fields_find(keep, &p->step) : NULL;
+    if (node == NULL) {
+        return true;
+    }
+    if (node->member) {
+        return false;
+    }
+    if (!yyjson_mut_is_ctn(p->v) || form_rule(&p->form, p->v) == RULE_LEAF) {
+        return !yyjson_mut_is_ctn(p->v); /* a part of what is one value goes with the whole */
+    }
+    take_out(r, &p->form, p->v, node, keep);
+    return p->key == NULL || yyjson_mut_get_len(p->v) > 0 || (keep != NULL && keep->member);
+}
+
+static void take_out(struct walk_room *r, const struct form *f, yyjson_mut_val *v,
+                     const struct fields *set, const struct fields *keep) {
+    struct part_list p;
+    parts_of(r, f, v, &p);
+    if (r->code != 0 || p.n == 0) {
+        return;
+    }
+    bool obj = yyjson_mut_is_obj(v);
+    (void)(obj ? yyjson_mut_obj_clear(v) : yyjson_mut_arr_clear(v));
+    for (size_t i = 0; i < p.n && room_goes_on(r, 1); i++) {
+        if (stays(r, &p.v[i], set, keep)) {
+            (void)(obj ? yyjson_mut_obj_add(v, p.v[i].key, p.v[i].v)
+                       : yyjson_mut_arr_append(v, p.v[i].v));
+        }
+    }
+}
+
+int typed_remove(struct arena *a, const struct form *f, yyjson_mut_val *v, const struct fields *set,
+                 const struct fields *keep, struct err *err) {
+    struct walk_room r;
+    room_init(&r, a);
+    if (set->n > 0) {
+        take_out(&r, f, v, set, keep);
+    }
+    return room_end(&r, err);
+}
+
+/* ---- sets and schemas ---- */
+
+static struct form form_at(const struct form *f, const struct field_step *step, bool *named) {
+    *named = false;
+    return step->type == STEP_FIELD ? form_member(f, step->text, named) : form_element(f);
+}
+
+struct fields typed_named(struct arena *a, const struct form *f, const struct fields *set) {
+    struct fields r = {.step = set->step, .member = set->member};
+    for (uint32_t i = 0; i < set->n && arena_charge(a, 1); i++) {
+        bool named;
+        struct form below = form_at(f, &set->v[i].step, &named);
+        struct fields kid = set->v[i].n > 0 ? typed_named(a, &below, &set->v[i]) : set->v[i];
+        kid.member = kid.member || (named && kid.n > 0);
+        fields_add(a, &r, &kid);
+    }
+    return r;
+}
+
+/* Whether what is at this form, and has parts by the set, is one value by the schema. */
+static bool became_whole(const struct form *f, const struct fields *set) {
+    if (f->how == FORM_UNKNOWN || f->how == FORM_VALUE) {
+        return false; /* nothing is said about it */
+    }
+    return set->v[0].step.type == STEP_FIELD ? f->atomic : form_list_rule(f) == RULE_LEAF;
+}
+
+struct fields typed_reconciled(struct arena *a, const struct form *f, const struct fields *set) {
+    struct fields r = {.step = set->step, .member = set->member};
+    if (set->n == 0) {
+        return r;
+    }
+    if (became_whole(f, set)) {
+        r.member = true;
+        return r;
+    }
+    for (uint32_t i = 0; i < set->n && arena_charge(a, 1); i++) {
+        bool named;
+        struct form below = form_at(f, &set->v[i].step, &named);
+        struct fields kid = typed_reconciled(a, &below, &set->v[i]);
+        fields_add(a, &r, &kid);
+    }
+    return r;
+}

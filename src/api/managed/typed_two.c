@@ -1,0 +1,221 @@
+/*
+ * typed_two: two values of one form side by side: how they differ, and one laid over the other.
+ *
+ * Where they are of different kinds (a map and a scalar, which only what no schema describes can be), the value is
+ * another one, and the parts of each have come or gone. Two that are both without parts are compared as a whole, so
+ * that an empty list differs from none.
+ */
+#include "api/managed/parts.h"
+#include "api/managed/typed.h"
+
+/* ---- compare ---- */
+
+enum { ADDED, MODIFIED, REMOVED, CHANGES };
+
+static void compare(struct walk_room *r, const struct form *f, yyjson_mut_val *was,
+                    yyjson_mut_val *now, struct fields node[CHANGES]);
+
+/* One step of the two: each of them may be NULL. */
+static void compare_step(struct walk_room *r, const struct part *was, const struct part *now,
+                         struct fields node[CHANGES]) {
+    const struct part *one = was != NULL ? was : now;
+    bool twice_was = was != NULL && was->twice, twice_now = now != NULL && now->twice;
+    struct fields kid[CHANGES];
+    for (int i = 0; i < CHANGES; i++) {
+        kid[i] = (struct fields){.step = one->step};
+    }
+    if (twice_was && twice_now) {
+        kid[MODIFIED].member = !json_mequal(was->v, now->v);
+    } else if (twice_was ||
+               twice_now) { /* elements of one name became one, or one became several */
+        compare(r, &one->form,
+                twice_was     ? NULL
+                : was != NULL ? was->v
+                              : NULL,
+                twice_now     ? NULL
+                : now != NULL ? now->v
+                              : NULL,
+                kid);
+        kid[twice_was ? REMOVED : ADDED].member = true;
+    } else {
+        compare(r, &one->form, was != NULL ? was->v : NULL, now != NULL ? now->v : NULL, kid);
+    }
+    for (int i = 0; i < CHANGES; i++) {
+        fields_add(r->arena, &node[i], &kid[i]);
+    }
+}
+
+static void compare_parts(struct walk_room *r, const struct form *f, yyjson_mut_val *was,
+                          yyjson_mut_val *now, struct fields node[CHANGES]) {
+    struct part_list a, b;
+    parts_of(r, f, was, &a);
+    parts_of(r, f, now, &b);
+    parts_pair(r, &a, &b);
+    for (size_t i = 0; i < a.n && r->code == 0; i++) {
+        if (!a.v[i].again) {
+            compare_step(r, &a.v[i], a.v[i].other, node);
+        }
+    }
+    for (size_t i = 0; i < b.n && r->code == 0; i++) {
+        if (!b.v[i].again && b.v[i].other == NULL) {
+            compare_step(r, NULL, &b.v[i], node);
+        }
+    }
+    for (int i = 0; i < CHANGES; i++) {
+        fields_order(r->arena, &node[i]);
+    }
+}
+
+static size_t values_in(yyjson_mut_val *v) {
+    return yyjson_mut_is_ctn(v) ? yyjson_mut_get_len(v) : 0;
+}
+
+/* A value without parts, or one that is taken as a whole. */
+static void compare_leaf(struct walk_room *r, yyjson_mut_val *was, yyjson_mut_val *now,
+                         struct fields node[CHANGES]) {
+    (void)room_goes_on(r, 1 + values_in(was) + values_in(now));
+    node[ADDED].member = was == NULL;
+    node[REMOVED].member = now == NULL;
+    node[MODIFIED].member = was != NULL && now != NULL && !json_mequal(was, now);
+}
+
+static void compare(struct walk_room *r, const struct form *f, yyjson_mut_val *was,
+                    yyjson_mut_val *now, struct fields node[CHANGES]) {
+    enum form_rule a = form_rule(f, was), b = form_rule(f, now);
+    bool parts_was = a != RULE_LEAF && values_in(was) > 0;
+    bool parts_now = b != RULE_LEAF && values_in(now) > 0;
+    if (was == NULL && now == NULL) {
+        return;
+    }
+    if (!parts_was && !parts_now) {
+        compare_leaf(r, was, now, node);
+        return;
+    }
+    compare_parts(r, f, was, now, node);
+    bool scalar_was = was != NULL && !yyjson_mut_is_ctn(was) && !yyjson_mut_is_null(was);
+    bool scalar_now = now != NULL && !yyjson_mut_is_ctn(now) && !yyjson_mut_is_null(now);
+    node[ADDED].member = was == NULL;
+    node[REMOVED].member = now == NULL;
+    node[MODIFIED].member = scalar_was || scalar_now;
+}
+
+int typed_compare(struct arena *a, const struct form *f, yyjson_mut_val *was, yyjson_mut_val *now,
+                  struct typed_change *ret, struct err *err) {
+    struct walk_room r;
+    struct fields node[CHANGES] = {0};
+    room_init(&r, a);
+    compare(&r, f, was, now, node);
+    for (int i = 0; i < CHANGES; i++) {
+        node[i].member = false;
+    }
+    int code = room_end(&r, err);
+    if (code == 0) {
+        *ret = (struct typed_change){node[ADDED], node[MODIFIED], node[REMOVED]};
+    }
+    return code;
+}
+
+/* ---- merge ---- */
+
+static yyjson_mut_val *merge(struct walk_room *r, yyjson_mut_doc *d, const struct form *f,
+                             yyjson_mut_val *live, yyjson_mut_val *config);
+
+static yyjson_mut_val *merge_part(struct walk_room *r, yyjson_mut_doc *d, const struct part *live,
+                                  const struct part *config) {
+    if (config == NULL) {
+        return live->v;
+    }
+    return merge(r, d, &config->form, live != NULL && !live->twice ? live->v : NULL, config->v);
+}
+
+static void put(struct walk_room *r, yyjson_mut_val *to, yyjson_mut_val *key, yyjson_mut_val *v) {
+    bool ok = v == NULL     ? r->code != 0
+              : key != NULL ? yyjson_mut_obj_add(to, key, v)
+                            : yyjson_mut_arr_append(to, v);
+    if (!ok && r->code == 0) {
+        r->code = ERR_NOMEM;
+    }
+}
+
+/* The live members in their order, then those that are new. */
+static void merge_members(struct walk_room *r, yyjson_mut_doc *d, struct part_list *live,
+                          struct part_list *config, yyjson_mut_val *to) {
+    for (size_t i = 0; i < live->n && r->code == 0; i++) {
+        put(r, to, live->v[i].key, merge_part(r, d, &live->v[i], live->v[i].other));
+    }
+    for (size_t i = 0; i < config->n && r->code == 0; i++) {
+        if (config->v[i].other == NULL) {
+            put(r, to, config->v[i].key, merge_part(r, d, NULL, &config->v[i]));
+        }
+    }
+}
+
+/* The next element of the config, from i on, that the live list has as well. */
+static const struct part *next_shared(const struct part_list *config, size_t i) {
+    while (i < config->n && config->v[i].other == NULL) {
+        i++;
+    }
+    return i < config->n ? &config->v[i] : NULL;
+}
+
+/*
+ * The elements of both lists in one order: that of the config among its own, and that of the live list among those that
+ * only it has. An element that only the live list has comes before the shared one that it stood before, as far as the
+ * config's order lets it.
+ */
+static void merge_elements(struct walk_room *r, yyjson_mut_doc *d, struct part_list *live,
+                           struct part_list *config, yyjson_mut_val *to) {
+    size_t i = 0, j = 0; /* next of live; next of config, all before it are placed */
+    while ((i < live->n || j < config->n) && room_goes_on(r, 1)) {
+        const struct part *e = i < live->n ? &live->v[i] : NULL;
+        const struct part *own = e == NULL ? NULL : e->again ? e->first->other : e->other;
+        bool placed = own != NULL && (size_t)(own - config->v) < j;
+        if (i < live->n && own == NULL) {
+            put(r, to, NULL, live->v[i++].v);
+        } else if (i < live->n && (placed || (j < config->n && own != next_shared(config, j)))) {
+            i++; /* it stands already, or stands where the config has it */
+        } else {
+            const struct part *c = &config->v[j++];
+            put(r, to, NULL, merge_part(r, d, c->other, c));
+        }
+    }
+}
+
+static yyjson_mut_val *merge(struct walk_room *r, yyjson_mut_doc *d, const struct form *f,
+                             yyjson_mut_val *live, yyjson_mut_val *config) {
+    struct part_list a, b;
+    enum form_rule rule = form_rule(f, config);
+    bool both = live != NULL && rule != RULE_LEAF && form_rule(f, live) == rule;
+    if (!room_goes_on(r, 1)) {
+        return NULL;
+    }
+    if (!both) {
+        return config;
+    }
+    parts_of(r, f, live, &a);
+    parts_of(r, f, config, &b);
+    parts_pair(r, &a, &b);
+    yyjson_mut_val *to = rule == RULE_MEMBERS ? yyjson_mut_obj(d) : yyjson_mut_arr(d);
+    if (to == NULL) {
+        r->code = ERR_NOMEM;
+        return NULL;
+    }
+    if (rule == RULE_MEMBERS) {
+        merge_members(r, d, &a, &b, to);
+    } else {
+        merge_elements(r, d, &a, &b, to);
+    }
+    return to;
+}
+
+int typed_merge(yyjson_mut_doc *d, const struct form *f, yyjson_mut_val *live,
+                yyjson_mut_val *config, yyjson_mut_val **ret, struct err *err) {
+    struct walk_room r;
+    room_init(&r, json_arena(d));
+    yyjson_mut_val *merged = merge(&r, d, f, live, config);
+    int code = room_end(&r, err);
+    if (code == 0) {
+        *ret = merged;
+    }
+    return code;
+}
