@@ -209,6 +209,59 @@ int body_decode(struct write *w) {
     return code != 0 ? code : prune_and_convert(w, &r);
 }
 
+/* Members that stand twice: refused, warned of, or the last one counts. */
+static int settle_duplicates(struct write *w, const struct reports *r) {
+    if (r->n == 0) {
+        return 0;
+    }
+    if (wants_strict(w)) {
+        return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
+                           "error strict decoding YAML: %.*s", STR_ARG(r->v[0]));
+    }
+    for (size_t i = 0; i < r->n && w->call != NULL; i++) {
+        call_warn(w->call, r->v[i]);
+    }
+    return 0;
+}
+
+/* An apply names what it is of: nothing is filled in. */
+static int check_config(struct write *w) {
+    const struct api_request *q = w->req;
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);
+    struct str api = json_mstr(json_mget(root, STR("apiVersion")));
+    struct str kind = json_mstr(json_mget(root, STR("kind")));
+    if (!yyjson_mut_is_obj(root)) {
+        return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
+                           "error decoding YAML: the applied configuration is not an object");
+    }
+    if (str_is(kind, q->kind->kind) && is_version(api, q->kind->group, q->kv->version)) {
+        return 0;
+    }
+    return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
+                       "invalid object type: %.*s, Kind=%.*s", STR_ARG(str_head(api, 256)),
+                       STR_ARG(str_head(kind, 256)));
+}
+
+int body_config(struct write *w) {
+    struct reports r = {.arena = w->arena};
+    struct err err = {0};
+    struct str text = str_trim(w->body);
+    bool json = text.n > 0 && text.p[0] == '{'; /* as kubectl and client-go send it */
+    int code = json ? decode_json(w, &r) : yaml_parse_one(w->arena, w->body, &w->doc, &err);
+    if (code != 0 && json) {
+        return code;
+    }
+    if (code == ERR_SYNTAX) {
+        return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST, "error decoding YAML: %s",
+                           err.text);
+    }
+    if (code != 0) {
+        return failure_err(&w->failure, w->arena, &err);
+    }
+    code = settle_duplicates(w, &r);
+    return code != 0 ? code : check_config(w);
+}
+
 int body_finish_patch(struct write *w) {
     struct reports r = {.arena = w->arena};
     if (!yyjson_mut_is_obj(yyjson_mut_doc_get_root(w->doc))) {

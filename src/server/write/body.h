@@ -12,6 +12,8 @@
 
 /* Decodes w->body into w->doc, in the storage version, pruned. Fills w->failure. */
 int body_decode(struct write *w);
+/* The body of an apply, JSON or YAML, into w->doc, in the version asked for, not pruned. */
+int body_config(struct write *w);
 /* Prunes a patched tree in the version asked for (w->doc) and converts it to storage. */
 int body_finish_patch(struct write *w);
 /* Fills w->failure for a body that could not be read. */

@@ -119,7 +119,6 @@ int meta_create(struct write *w) {
     }
     json_mdel(meta, STR("resourceVersion"));
     json_mdel(meta, STR("selfLink"));
-    json_mdel(meta, STR("managedFields"));
     int r = check_namespace(w, meta);
     r = r ? r : settle_name(w, meta);
     if (r != 0) {
@@ -244,7 +243,6 @@ int meta_update(struct write *w) {
     }
     json_mdel(meta, STR("resourceVersion"));
     json_mdel(meta, STR("selfLink"));
-    json_mdel(meta, STR("managedFields"));
     return r != 0 ? nomem(w) : 0;
 }
 

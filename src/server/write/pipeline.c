@@ -7,6 +7,7 @@
 #include "api/schema/strategic.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "server/managed/track.h"
 #include "server/write/admit.h"
 #include "server/write/body.h"
 #include "server/write/crd.h"
@@ -300,6 +301,58 @@ static int set_defaults(struct write *w) {
     return code != 0 ? failure_err(&w->failure, w->arena, &err) : 0;
 }
 
+/* ---- who manages the fields ---- */
+
+static struct track track_of(const struct write *w) {
+    struct str agent = w->call != NULL ? http_header(w->call->http, "User-Agent") : STR("");
+    return (struct track){.arena = w->arena,
+                          .req = w->req,
+                          .agent = agent,
+                          .old = w->old_tree,
+                          .now = w->now,
+                          .begins = w->behalf == WRITE_FOR_USER && w->req->opt.field_manager.n > 0};
+}
+
+static int keep_account(struct write *w) {
+    struct track t = track_of(w);
+    if (w->applied != NULL) {
+        return track_put(w->applied, w->doc, &w->failure);
+    }
+    int r = track_write(&t, w->doc, &w->failure);
+    if (t.warning.n > 0 && w->call != NULL) {
+        call_warn(w->call, t.warning);
+    }
+    return r;
+}
+
+/* An apply that means an object of a certain identity or state creates none. */
+static int may_be_new(struct write *w) {
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);
+    struct str uid = json_mstr_at(root, "metadata.uid");
+    if (w->old != NULL || (uid.n == 0 && json_mstr_at(root, "metadata.resourceVersion").n == 0)) {
+        return 0;
+    }
+    struct str why = uid.n > 0 ? arena_f(w->arena,
+                                         "Precondition failed: UID in precondition: %.*s, UID in "
+                                         "object meta: ",
+                                         STR_ARG(str_head(uid, 64)))
+                               : (struct str){0};
+    return failure_conflict(&w->failure, w->arena, w->req->kind, w->req->name, why);
+}
+
+/* What was applied, laid over what there is: w->doc, in the version asked for. */
+static int lay_over(struct write *w) {
+    int r = body_config(w);
+    r = r ? r : may_be_new(w);
+    w->applied = ARENA_NEW(w->arena, struct track);
+    if (w->applied == NULL) {
+        return failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
+    }
+    *w->applied = track_of(w);
+    r = r ? r : track_apply(w->applied, w->doc, &w->failure);
+    return r ? r : body_finish_patch(w);
+}
+
 /* The world's admission, then the webhooks of others; what those changed is defaulted again. */
 static int admit(struct write *w) {
     bool changed = false;
@@ -318,9 +371,10 @@ static void stop(struct write *w, int code) {
 static int create_steps(struct write *w, struct object **ret) {
     int r = admit_namespace(w);
     r = r ? r : crd_admit_instance(w);
-    r = r ? r : body_decode(w);
+    r = r ? r : w->type == BODY_APPLY_PATCH ? lay_over(w) : body_decode(w);
     r = r ? r : meta_create(w);
     r = r ? r : set_defaults(w);
+    r = r ? r : keep_account(w);
     r = r ? r : admit(w);
     r = r ? r : validate(w);
     r = r ? r : hooks_validate(w);
@@ -418,6 +472,7 @@ static int replace_steps(struct write *w, struct object **ret) {
         r = failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
     }
     r = r ? r : set_defaults(w);
+    r = r ? r : keep_account(w);
     r = r ? r : admit(w);
     r = r ? r : validate(w);
     if (r == 0 && crd_is_definition(w->req->kind)) {
@@ -431,6 +486,18 @@ static int replace_steps(struct write *w, struct object **ret) {
     return r ? r : build(w, ret);
 }
 
+/* An apply of the very fields that its manager has already is of now when it changes the object all the same. */
+static int date_apply(struct write *w, struct object **obj) {
+    if (w->applied == NULL || !w->applied->same_fields) {
+        return 0;
+    }
+    object_unref(*obj);
+    *obj = NULL;
+    track_touch(w->applied);
+    int r = track_put(w->applied, w->doc, &w->failure);
+    return r ? r : build(w, obj);
+}
+
 void write_replace(struct write *w) {
     struct object *obj = NULL;
     int r = replace_steps(w, &obj);
@@ -439,9 +506,12 @@ void write_replace(struct write *w) {
         return;
     }
     const struct object *seen = mirror_get(w->s->o.mirror, obj->kind, obj->ns, obj->name);
-    if (meta_released(obj->kind, yyjson_mut_doc_get_root(w->doc))) {
+    bool same = unchanged(w, obj);
+    if (!same && (r = date_apply(w, &obj)) != 0) {
+        write_finish(w);
+    } else if (meta_released(obj->kind, yyjson_mut_doc_get_root(w->doc))) {
         write_stage(w, CHANGE_DELETED, obj);
-    } else if (seen != NULL && seen->rv == w->old->rv && unchanged(w, obj)) {
+    } else if (same && seen != NULL && seen->rv == w->old->rv) {
         /* An answer means committed: only a committed object may be answered without a write. */
         object_unref(obj);
         w->obj = w->old;
@@ -537,13 +607,45 @@ static int apply_patch(struct write *w) {
     return code != 0 ? failure_err(&w->failure, w->arena, &err) : 0;
 }
 
-static void run_patch(struct write *w) {
-    if (w->type == BODY_APPLY_PATCH) {
-        (void)failure_set(&w->failure, w->arena, ERR_MEDIA_TYPE,
-                          "server-side apply is not supported yet");
-        write_finish(w);
+/* An apply to what there is not: it is created, which takes the right to. */
+static int prepare_create(struct write *w) {
+    struct api_request *q = ARENA_NEW(w->arena, struct api_request);
+    struct str decision = {0};
+    if (q == NULL) {
+        return failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
+    }
+    *q = *w->req;
+    q->verb = VERB_CREATE;
+    q->verb_name = STR("create");
+    w->failure = (struct failure){0};
+    w->patch = w->req;
+    w->req = q;
+    return w->behalf == WRITE_FOR_USER
+               ? guard_allow(w->s->o.guard, q, w->arena, &decision, &w->failure)
+               : 0;
+}
+
+static void run_apply(struct write *w) {
+    w->req = w->patch != NULL ? w->patch : w->req; /* it runs again, and all may be otherwise */
+    int r = write_load(w);
+    if (r == ERR_NOT_FOUND && w->req->subresource.n == 0) {
+        r = prepare_create(w);
+        if (r != 0) {
+            write_finish(w);
+        } else {
+            run_create(w);
+        }
         return;
     }
+    r = r ? r : lay_over(w);
+    if (r != 0) {
+        write_finish(w);
+    } else {
+        write_replace(w);
+    }
+}
+
+static void run_patch(struct write *w) {
     int r = write_load(w);
     r = r ? r : patch_target(w);
     r = r ? r : apply_patch(w);
@@ -560,6 +662,10 @@ void write_run(struct write *w) {
     w->arena->steps = 0; /* each run is a turn of its own */
     if (w->steps != NULL) {
         w->steps(w);
+        return;
+    }
+    if (w->type == BODY_APPLY_PATCH) {
+        run_apply(w);
         return;
     }
     switch (w->req->verb) {

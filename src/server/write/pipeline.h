@@ -5,6 +5,7 @@
  *     update   the same on the body, with what the server owns taken from the stored object, stage
  as modified
  *     patch    the stored object in the version asked for, patched, then as update
+ *     apply    the same with what is applied laid over it (managed/track.h); as create when there is none
  *     delete   preconditions, finalizers, grace: stage as modified or deleted (remove.h)
  *
  * Everything up to staging happens at once, on the newest state (pending writes included), so that no two writes ever
@@ -19,6 +20,7 @@
 
 struct beside;
 struct hook_wait;
+struct track;
 
 /* On whose behalf something is written, and so what the guard is asked. */
 enum write_for {
@@ -60,7 +62,10 @@ struct write {
     struct hook_wait *asked; /* of webhooks (hooks.h); NULL: nothing */
     bool unasked;            /* webhooks are not asked */
     bool evicts;             /* it deletes a pod for an eviction */
-    struct beside *beside;   /* what it changes of other objects; NULL: nothing */
+    struct track *applied;   /* of an apply: who manages the fields of doc; NULL: none */
+    const struct api_request
+        *patch;            /* of an apply that creates: it as it came; `req` says create */
+    struct beside *beside; /* what it changes of other objects; NULL: nothing */
     char uid[37],
         name[64]; /* what was made up in the first run, for those after it; empty: nothing */
     int64_t now;  /* of the first run */

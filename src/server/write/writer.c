@@ -219,6 +219,7 @@ static void patch(struct writer *w, const char *who, const struct kind *k, struc
     j->req.subresource = str_of(subresource);
     j->write->body = arena_str(&j->arena, body);
     j->write->type = types[type];
+    j->req.opt.force = (struct opt_bool){type == PATCH_APPLY, true}; /* of its own it is sure */
     run(j, done, ctx);
 }
 

@@ -24,7 +24,10 @@ struct yaml_job {
 };
 
 bool yaml_body_is_long(const struct write *w) {
-    return w->type == BODY_YAML && w->body.n > LIMIT_YAML_AT_ONCE && w->s->o.offload != NULL;
+    struct str text = str_trim(w->body);
+    bool json = text.n > 0 && text.p[0] == '{'; /* an apply may be either */
+    bool yaml = w->type == BODY_YAML || (w->type == BODY_APPLY_PATCH && !json);
+    return yaml && w->body.n > LIMIT_YAML_AT_ONCE && w->s->o.offload != NULL;
 }
 
 /* On the other thread. */
@@ -69,7 +72,7 @@ static void go_on(struct yaml_job *j, struct write *w) {
     c->detach = write_orphan;
     c->detach_ctx = w;
     w->body = json;
-    w->type = BODY_JSON;
+    w->type = w->type == BODY_YAML ? BODY_JSON : w->type;
     if (j->err.code != 0) {
         (void)body_bad(w, &j->err);
     } else if (json.p == NULL) {

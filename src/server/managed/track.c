@@ -1,0 +1,333 @@
+/* track: see track.h. */
+#include "server/managed/track.h"
+
+#include <stdlib.h>
+
+#include "api/schema/codec.h"
+#include "base/limits.h"
+
+enum { MANAGER_MAX = 128 };
+
+static int nomem(const struct track *t, struct failure *f) {
+    return failure_set(f, t->arena, ERR_NOMEM, "out of memory");
+}
+
+/* ---- versions ---- */
+
+static const struct kind_version *version_of(const struct kind *k, struct str api_version) {
+    struct str group, version;
+    if (!str_cut(api_version, '/', &group, &version)) {
+        version = group;
+        group = (struct str){0};
+    }
+    return str_is(group, k->group) ? kind_version(k, version) : NULL;
+}
+
+static int form_of(void *ctx, struct str api_version, struct form *ret) {
+    struct track *t = ctx;
+    const struct kind_version *kv = version_of(t->req->kind, api_version);
+    if (kv == NULL) {
+        return ERR_NOT_FOUND;
+    }
+    *ret = form_root(kv->schema);
+    return 0;
+}
+
+static int between(const struct track *t, yyjson_mut_val *tree, const struct kind_version *from,
+                   const struct kind_version *to, yyjson_mut_val **ret, struct err *err) {
+    const struct kind *k = t->req->kind;
+    yyjson_mut_doc *d = json_mut_new(t->arena);
+    yyjson_mut_val *copy = d != NULL ? yyjson_mut_val_mut_copy(d, tree) : NULL;
+    if (copy == NULL) {
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    yyjson_mut_doc_set_root(d, copy);
+    int r = codec_to_storage(k, from, d, err);
+    r = r ? r : codec_from_storage(k, to, d, err);
+    if (r == 0) {
+        *ret = yyjson_mut_doc_get_root(d);
+    }
+    return r;
+}
+
+static int convert(void *ctx, yyjson_mut_val *tree, struct str from, struct str to,
+                   yyjson_mut_val **ret, struct err *err) {
+    struct track *t = ctx;
+    const struct kind_version *a = version_of(t->req->kind, from);
+    const struct kind_version *b = version_of(t->req->kind, to);
+    if (a == NULL || b == NULL) {
+        return err_set(err, ERR_NOT_FOUND, "there is no such version");
+    }
+    return between(t, tree, a, b, ret, err);
+}
+
+/* A tree of the storage version in that of the request; the tree itself where that is the same. */
+static int as_asked(const struct track *t, yyjson_mut_val *stored, yyjson_mut_val **ret,
+                    struct err *err) {
+    if (t->req->kv->from_storage == NULL) {
+        *ret = stored;
+        return 0;
+    }
+    return between(t, stored, kind_storage(t->req->kind), t->req->kv, ret, err);
+}
+
+/* ---- who ---- */
+
+static struct str manager_name(const struct track *t) {
+    struct str name = t->req->opt.field_manager, rest;
+    if (name.n > 0) {
+        return name;
+    }
+    (void)str_cut(t->agent, '/', &name, &rest);
+    size_t n = 0;
+    while (n < name.n && n < MANAGER_MAX && (unsigned char)name.p[n] >= ' ' && name.p[n] != 0x7f) {
+        n++;
+    }
+    return n > 0 ? str_head(name, n) : STR("unknown");
+}
+
+static struct manage rules(struct track *t, bool apply) {
+    const struct api_request *q = t->req;
+    struct str sub = q->subresource;
+    struct manage m = {
+        .arena = t->arena,
+        .who = {.name = manager_name(t), .subresource = sub, .apply = apply, .time = t->now},
+        .form = form_root(q->kv->schema),
+        .form_of = form_of,
+        .convert = convert,
+        .ctx = t,
+    };
+    m.who.api_version = q->kind->group[0] != '\0'
+                            ? arena_f(t->arena, "%s/%s", q->kind->group, q->kv->version)
+                            : str_of(q->kv->version);
+    m.only = str_is(sub, "status") ? "status" : str_is(sub, "finalize") ? "spec" : NULL;
+    m.without = sub.n == 0 && (q->kind->flags & KIND_STATUS) != 0 ? "status" : NULL;
+    return m;
+}
+
+/* ---- the list ---- */
+
+static yyjson_mut_val *take_list(yyjson_mut_val *root) {
+    yyjson_mut_val *meta = json_mget(root, STR("metadata"));
+    yyjson_mut_val *list = json_mget(meta, STR("managedFields"));
+    if (list != NULL) {
+        json_mdel(meta, STR("managedFields"));
+    }
+    return list;
+}
+
+int track_put(struct track *t, yyjson_mut_doc *d, struct failure *f) {
+    yyjson_mut_val *meta = json_mensure(d, yyjson_mut_doc_get_root(d), "metadata");
+    yyjson_mut_val *list = t->all.n > 0 ? managers_tree(d, &t->all) : NULL;
+    if (meta == NULL || (t->all.n > 0 && list == NULL)) {
+        return nomem(t, f);
+    }
+    json_mdel(meta, STR("managedFields")); /* the list is the last member: see take_list */
+    return list != NULL && json_mset(d, meta, STR("managedFields"), list) != 0 ? nomem(t, f) : 0;
+}
+
+void track_touch(struct track *t) {
+    struct manager *own = managers_find(&t->all, &t->who);
+    if (own != NULL) {
+        own->time = t->now;
+    }
+}
+
+/* What the object had, and what was sent instead, when that can be read. */
+static void read_lists(struct track *t, yyjson_mut_val *had, yyjson_mut_val *sent) {
+    struct err err = {0};
+    struct managers all = {0};
+    if (sent != NULL && managers_are_reset(sent)) {
+        t->all = (struct managers){0};
+        return;
+    }
+    if (managers_read(t->arena, had, &all, NULL) == 0) {
+        t->all = all;
+    }
+    if (sent != NULL && managers_read(t->arena, sent, &all, &err) == 0) {
+        t->all = all.n > 0 ? all : t->all;
+    } else if (sent != NULL) {
+        t->warning = arena_f(
+            t->arena, "metadata.managedFields%s: the field managers stay as they were", err.text);
+    }
+}
+
+/* ---- writes ---- */
+
+/* Copies of the object that is stored, in the version of the request; its list goes to *ret_list. */
+static int old_as_asked(struct track *t, yyjson_mut_val **ret, yyjson_mut_val **ret_list,
+                        struct err *err) {
+    yyjson_mut_doc *d = t->old != NULL ? json_mut_copy(t->arena, t->old) : NULL;
+    if (t->old == NULL) {
+        return 0;
+    }
+    if (d == NULL) {
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    yyjson_mut_val *list = take_list(yyjson_mut_doc_get_root(d));
+    if (ret_list != NULL) {
+        *ret_list = list;
+    }
+    return as_asked(t, yyjson_mut_doc_get_root(d), ret, err);
+}
+
+static int update(struct track *t, yyjson_mut_val *was, yyjson_mut_val *stored, struct err *err) {
+    yyjson_mut_val *now = NULL;
+    struct manage m = rules(t, false);
+    int r = as_asked(t, stored, &now, err);
+    return r ? r : manage_update(&m, was, now, &t->all, err);
+}
+
+int track_write(struct track *t, yyjson_mut_doc *d, struct failure *f) {
+    struct err err = {0};
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(d), *was = NULL, *had = NULL;
+    yyjson_mut_val *sent = take_list(root);
+    bool tracked = t->old != NULL && json_path(t->old, "metadata.managedFields") != NULL;
+    bool counts = sent != NULL && t->req->subresource.n == 0;
+    if (!tracked && !counts && !(t->begins && t->old == NULL)) {
+        return 0;
+    }
+    int r = old_as_asked(t, &was, &had, &err);
+    if (r == 0) {
+        read_lists(t, had, counts ? sent : NULL);
+        bool keeps = t->all.n > 0 || (t->old == NULL && t->begins);
+        r = keeps ? update(t, was, root, &err) : 0;
+    }
+    if (r == ERR_INVALID) { /* an element without a name: the entries stay as they were */
+        read_lists(t, had, NULL);
+        r = 0;
+    }
+    return r != 0 ? failure_err(f, t->arena, &err) : track_put(t, d, f);
+}
+
+/* ---- apply ---- */
+
+static struct str who_text(struct arena *a, const struct manager *m) {
+    struct buf b;
+    buf_init(&b, 0);
+    buf_json(&b, m->name);
+    if (m->subresource.n > 0) {
+        buf_c(&b, " with subresource ");
+        buf_json(&b, m->subresource);
+    }
+    if (!m->apply) {
+        buf_c(&b, " using ");
+        buf_str(&b, m->api_version);
+    }
+    struct str r = buf_ok(&b) == 0 ? arena_str(a, buf_view(&b)) : (struct str){0};
+    buf_release(&b);
+    return r;
+}
+
+struct conflict_teller {
+    struct arena *arena;
+    struct failure *f;
+    struct buf *lines;
+    struct str who; /* whose fields are told */
+    size_t n;
+};
+
+static void tell(void *ctx, struct str path) {
+    struct conflict_teller *t = ctx;
+    if (t->n++ < LIMIT_CAUSES) {
+        buf_c(t->lines, "\n- ");
+        buf_str(t->lines, path);
+        (void)failure_cause(t->f, t->arena, STR("FieldManagerConflict"),
+                            arena_f(t->arena, "conflict with %.*s", STR_ARG(t->who)), path);
+    }
+}
+
+static int conflict_cmp(const void *a, const void *b) {
+    const struct conflict *x = a, *y = b;
+    int c = str_cmp(x->who.name, y->who.name);
+    c = c ? c : (int)y->who.apply - (int)x->who.apply;
+    c = c ? c : str_cmp(x->who.api_version, y->who.api_version);
+    return c ? c : str_cmp(x->who.subresource, y->who.subresource);
+}
+
+/* One conflict stands in the line, several in a list by manager. */
+static int refuse(const struct track *t, const struct applied *made, struct failure *f) {
+    struct buf lines;
+    buf_init(&lines, 0);
+    struct conflict_teller telling = {.arena = t->arena, .f = f, .lines = &lines};
+    (void)failure_set(f, t->arena, ERR_CONFLICT, "%s", "");
+    qsort(made->conflicts, made->n_conflicts, sizeof(*made->conflicts), conflict_cmp);
+    for (size_t i = 0; i < made->n_conflicts; i++) {
+        telling.who = who_text(t->arena, &made->conflicts[i].who);
+        buf_f(&lines, "%sconflicts with %.*s:", i > 0 ? "\n" : "", STR_ARG(telling.who));
+        fields_each(&made->conflicts[i].set, t->arena, tell, &telling);
+    }
+    f->message = telling.n == 1
+                     ? arena_f(t->arena, "Apply failed with 1 conflict: conflict with %.*s: %.*s",
+                               STR_ARG(telling.who), STR_ARG(f->causes[0].field))
+                     : arena_f(t->arena, "Apply failed with %zu conflicts: %.*s", telling.n,
+                               STR_ARG(buf_view(&lines)));
+    buf_release(&lines);
+    return f->code;
+}
+
+static int check_sent(struct track *t, yyjson_mut_val *config, struct failure *f) {
+    if (t->req->opt.field_manager.n == 0) {
+        return failure_invalid_one(f, t->arena, "meta.k8s.io", "PatchOptions", (struct str){0},
+                                   CAUSE_REQUIRED, "fieldManager",
+                                   "Required value: is required for apply patch");
+    }
+    if (json_mpath(config, "metadata.managedFields") != NULL) {
+        return failure_set(f, t->arena, ERR_BAD_REQUEST, "metadata.managedFields must be nil");
+    }
+    return 0;
+}
+
+static int apply(struct track *t, yyjson_mut_doc *d, struct applied *ret, struct err *err) {
+    struct manage m = rules(t, true);
+    yyjson_mut_val *was = NULL, *live = NULL, *had = NULL;
+    bool force = t->req->opt.force.set && t->req->opt.force.v;
+    int r = old_as_asked(t, &was, &had, err);
+    r = r ? r : old_as_asked(t, &live, NULL, err);
+    r = r ? r : managers_read(t->arena, had, &t->all, NULL);
+    if (r == ERR_INVALID || r == ERR_TOO_LARGE) {
+        r = 0; /* what cannot be read is no account; the object is as if it had none */
+    }
+    live = live != NULL ? live : yyjson_mut_obj(d);
+    if (r != 0 || live == NULL) {
+        return r ? r : err_set(err, ERR_NOMEM, "out of memory");
+    }
+    t->who = m.who;
+    return manage_apply(&m, d, was, live, yyjson_mut_doc_get_root(d), force, &t->all, ret, err);
+}
+
+static int misfit(const struct track *t, struct str name, const char *why, struct failure *f) {
+    const struct api_request *q = t->req;
+    return failure_set(f, t->arena, ERR_INVALID,
+                       "failed to create typed patch object (%.*s/%.*s; %.*s, Kind=%s): %s",
+                       STR_ARG(q->ns), STR_ARG(name), STR_ARG(t->who.api_version), q->kind->kind,
+                       why);
+}
+
+int track_apply(struct track *t, yyjson_mut_doc *d, struct failure *f) {
+    struct err err = {0};
+    struct applied made;
+    yyjson_mut_val *config = yyjson_mut_doc_get_root(d);
+    struct str name = json_mstr_at(config, "metadata.name");
+    int r = check_sent(t, config, f);
+    if (r != 0) {
+        return r;
+    }
+    r = apply(t, d, &made, &err);
+    if (r == ERR_CONFLICT) {
+        return refuse(t, &made, f);
+    }
+    if (r == ERR_INVALID) {
+        return misfit(t, name, err.text, f);
+    }
+    if (r == 0 && t->all.n > LIMIT_FIELD_MANAGERS) {
+        r = err_set(&err, ERR_INVALID, "metadata.managedFields: may not have more than %d entries",
+                    LIMIT_FIELD_MANAGERS);
+    }
+    if (r != 0) {
+        return failure_err(f, t->arena, &err);
+    }
+    t->same_fields = made.same_fields;
+    yyjson_mut_doc_set_root(d, made.object);
+    return 0;
+}
