@@ -241,6 +241,7 @@ export const strings = {
     remedy: (what: string) => `Remedy: ${what}`,
     until: (t: string) => `(until ${t})`,
     keeps: {
+      Replaced: 'is being replaced',
       WithinClusterQueueNever: 'same queue, which preempts nobody of its own',
       Priority: 'its priority is not lower',
       LowerOrNewerEqualPriority: 'same priority, and not newer',

@@ -158,11 +158,8 @@ static bool source_borrows(const struct search *s, const struct source *x) {
 
 /* May not be evicted for one that would borrow. */
 static bool spared_by_borrowing(const struct search *s, const struct source *x) {
-    const struct engine_queue *q = s->q;
-    int64_t priority = x->head->priority;
     return x->list == SOURCE_PRIORITY &&
-           (q->borrow_within == PREEMPT_NEVER || priority >= s->ask->w->priority ||
-            (q->has_threshold && priority > q->threshold));
+           victim_borrowing_rule(s->ask->w, x->head) != KEEP_NOT_ENOUGH;
 }
 
 static int source_heads(const void *a, const void *b, void *ctx) {

@@ -58,6 +58,9 @@ int preempt_oracle(struct engine *e, struct engine_workload *w, struct quota_cel
 int nominate_fewer(struct engine *e, struct engine_workload *w, const struct assignment *full,
                    struct assignment *ret, bool *ret_found);
 
+/* May workloads of this queue be victims at all? Those of one that is not active may not. */
+bool preempt_gives(const struct quota_node *n);
+
 /* The memory of searches: engine_free. */
 void preempt_free(struct engine *e);
 

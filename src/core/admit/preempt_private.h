@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "core/admit/preempt.h"
+#include "core/admit/victim_rules.h"
 
 enum source_list { SOURCE_HIERARCHY, SOURCE_PRIORITY, SOURCE_OWN, SOURCE_LISTS };
 
@@ -69,8 +69,7 @@ void source_skip_priority(struct search *s, struct source *x);
 int candidate_cmp(const struct search *s, const struct engine_workload *a,
                   const struct engine_workload *b);
 
-/* preempt.c: may workloads of this queue be victims at all? Those of one that is not active may not. */
-bool preempt_gives(const struct quota_node *n);
+/* preempt.c */
 /* Steps inside a trial. */
 int victim_take(struct search *s, struct engine_workload *w, enum preempt_reason reason);
 bool search_fits(const struct search *s, bool borrow);

@@ -28,49 +28,17 @@ bool source_spares(const struct search *s, const struct source *x,
     return !borrows;
 }
 
-static bool policy_allows(enum preempt_policy policy, const struct engine_workload *asker,
-                          const struct engine_workload *w) {
-    switch (policy) {
-    case PREEMPT_ANY:
-        return true;
-    case PREEMPT_LOWER:
-        return asker->priority > w->priority;
-    case PREEMPT_LOWER_OR_NEWER:
-        return asker->priority > w->priority ||
-               (asker->priority == w->priority && asker->queued_ns < w->queued_ns);
-    case PREEMPT_NEVER:
-        break;
-    }
-    return false;
-}
-
-/* No holder of w's priority or a higher one is a candidate. */
-static bool policy_ends(enum preempt_policy policy, const struct engine_workload *asker,
-                        const struct engine_workload *w) {
-    return policy == PREEMPT_LOWER_OR_NEWER ? w->priority > asker->priority
-                                            : !policy_allows(policy, asker, w);
-}
-
-/* When w may be evicted: in the past for one that nothing protects. */
-static int64_t protected_until(const struct engine_workload *w) {
-    int64_t at = w->protected_until_ns;
-    if (w->minimum_runtime_ns > 0 && w->reserved_ns > 0) {
-        at = amount_max(at, amount_add(w->reserved_ns, w->minimum_runtime_ns));
-    }
-    return at;
-}
-
-/* One that is evicting already is on its way out, protected or not. */
+/* By the rules that every explanation has as well; and it holds what is short. One that is evicting is on its way out,
+ * protected or not. */
 static bool is_candidate(struct search *s, const struct source *x,
                          const struct engine_workload *w) {
-    if (w->heir != NULL || (s->ask->w->replaces.n > 0 && str_eq(s->ask->w->replaces, w->uid))) {
-        return false; /* it is being replaced, or would be by the asker */
-    }
-    if (!policy_allows(x->policy, s->ask->w, w) || !source_uses(s, w) || source_spares(s, x, w)) {
+    int64_t until;
+
+    if (victim_policy_rule(x->policy, s->ask->w, w) != KEEP_NOT_ENOUGH || !source_uses(s, w) ||
+        source_spares(s, x, w)) {
         return false;
     }
-    int64_t until = w->evicting ? 0 : protected_until(w);
-    if (until > s->e->now_ns) {
+    if (victim_protection_rule(w, s->e->now_ns, &until) != KEEP_NOT_ENOUGH) {
         s->protected = true;
         s->wake_ns = amount_min(s->wake_ns, until);
         return false;
@@ -133,7 +101,7 @@ static void advance(struct search *s, struct source *x) {
             x->head = w;
             return;
         }
-        if (policy_ends(x->policy, s->ask->w, w)) {
+        if (victim_policy_ends(x->policy, s->ask->w, w->priority)) {
             if (x->past) {
                 return;
             }

@@ -1,7 +1,7 @@
 /* explain (core): see explain.h. */
 #include "core/whatif/explain.h"
 
-#include "core/admit/engine_private.h"
+#include "core/admit/victim_rules.h"
 
 struct hold {
     const struct engine_workload *w;
@@ -306,31 +306,6 @@ static int bars_add(struct asker *k, uint32_t pair) {
 
 /* ---- which rule keeps a holder ---- */
 
-static int64_t latest(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-/* Until when it is protected, and by what; 0: it is not. */
-static int64_t protected_until(const struct engine_workload *h, int64_t now, enum keep_rule *ret) {
-    int64_t least = h->minimum_runtime_ns > 0 && h->reserved_ns > 0
-                        ? amount_add(h->reserved_ns, h->minimum_runtime_ns)
-                        : 0;
-    *ret = least > h->protected_until_ns ? KEEP_MINIMUM_RUNTIME : KEEP_PROTECTED;
-    int64_t until = latest(least, h->protected_until_ns);
-    return until > now ? until : 0;
-}
-
-static enum keep_rule by_priority(enum preempt_policy policy, const struct engine_workload *w,
-                                  const struct engine_workload *h) {
-    if (policy == PREEMPT_ANY || h->priority < w->priority) {
-        return KEEP_NOT_ENOUGH;
-    }
-    if (policy == PREEMPT_LOWER_OR_NEWER && h->priority == w->priority) {
-        return h->queued_ns > w->queued_ns ? KEEP_NOT_ENOUGH : KEEP_OLDER;
-    }
-    return KEEP_PRIORITY;
-}
-
 static bool is_below(const struct quota_node *n, const struct quota_node *top) {
     while (n != NULL && n != top) {
         n = n->parent;
@@ -338,66 +313,39 @@ static bool is_below(const struct quota_node *n, const struct quota_node *top) {
     return n != NULL;
 }
 
-/* By borrowWithinCohort, for who is kept by no more than that the asker's queue would borrow. */
-static enum keep_rule by_borrowing(const struct asker *k, const struct engine_workload *h) {
-    const struct engine_queue *q = k->w->queue;
-    if (q->borrow_within == PREEMPT_NEVER) {
-        return KEEP_BORROWING;
-    }
-    if (h->priority >= k->w->priority) {
-        return KEEP_BORROWING_PRIORITY;
-    }
-    return q->has_threshold && h->priority > q->threshold ? KEEP_THRESHOLD : KEEP_NOT_ENOUGH;
-}
-
+/* What the rules of the cohort say that the search takes from its lists: who lends, and what borrowing changes. */
 static enum keep_rule by_cohort(struct asker *k, const struct quota_cell *c, int64_t need,
                                 const struct engine_workload *h) {
-    const struct engine_queue *q = k->w->queue;
-    const struct quota_cell *theirs = quota_cell_of(h->queue->node, c->q.pair);
-    if (q->reclaim == PREEMPT_NEVER) {
-        return KEEP_RECLAIM_NEVER;
-    }
-    if (!h->queue->node->active) {
-        return KEEP_INACTIVE;
-    }
-    if (theirs == NULL || theirs->usage <= theirs->subtree) {
-        return KEEP_NOMINAL;
-    }
-    enum keep_rule r = by_priority(q->reclaim, k->w, h);
-    if (k->x->e->o.fair_sharing) {
-        return r == KEEP_NOT_ENOUGH && quota_borrows_with(c, need) ? KEEP_SHARE : r;
-    }
-    if (r != KEEP_NOT_ENOUGH || !k->borrows || !is_below(h->queue->node, k->barred_below)) {
+    enum keep_rule r = victim_queue_rule(k->w->queue, h->queue->node, c->q.pair);
+    r = r == KEEP_NOT_ENOUGH ? victim_policy_rule(k->w->queue->reclaim, k->w, h) : r;
+    if (r != KEEP_NOT_ENOUGH) {
         return r;
     }
-    r = by_borrowing(k, h);
+    if (k->x->e->o.fair_sharing) {
+        return quota_borrows_with(c, need) ? KEEP_SHARE : r;
+    }
+    if (!k->borrows || !is_below(h->queue->node, k->barred_below)) {
+        return r;
+    }
+    r = victim_borrowing_rule(k->w, h);
     k->barred = k->barred || r != KEEP_NOT_ENOUGH;
     return r;
 }
 
 static enum keep_rule keeps(struct asker *k, const struct quota_cell *c, int64_t need,
                             const struct engine_workload *h, int64_t *ret_until) {
-    enum keep_rule rule = KEEP_NOT_ENOUGH, protection;
+    enum keep_rule rule;
+
     *ret_until = 0;
     if (h->evicting) {
         return KEEP_EVICTING;
     }
-    if (h->queue == k->w->queue) {
-        rule = h->queue->within_queue == PREEMPT_NEVER
-                   ? KEEP_WITHIN_NEVER
-                   : by_priority(h->queue->within_queue, k->w, h);
-    } else {
-        rule = by_cohort(k, c, need, h);
+    rule = h->queue == k->w->queue ? victim_policy_rule(h->queue->within_queue, k->w, h)
+                                   : by_cohort(k, c, need, h);
+    if (rule == KEEP_NOT_ENOUGH) {
+        rule = victim_protection_rule(h, k->o->now, ret_until);
     }
-    if (rule != KEEP_NOT_ENOUGH) {
-        return rule;
-    }
-    int64_t until = protected_until(h, k->o->now, &protection);
-    if (until > 0) {
-        *ret_until = until;
-        return protection;
-    }
-    return k->w->gated ? KEEP_GATED : KEEP_NOT_ENOUGH;
+    return rule == KEEP_NOT_ENOUGH && k->w->gated ? KEEP_GATED : rule;
 }
 
 static int count_rule(struct asker *k, const struct engine_workload *h, enum keep_rule rule,
@@ -654,47 +602,4 @@ int explain_workload(struct explain_index *x, struct str uid, const struct expla
         *ret = out;
     }
     return r;
-}
-
-/* ---- words ---- */
-
-static const struct {
-    const char *name, *text;
-} rules[KEEP_RULES] = {
-    [KEEP_EVICTING] = {"Evicting", "is being evicted already"},
-    [KEEP_WITHIN_NEVER] = {"WithinClusterQueueNever",
-                           "is in the same ClusterQueue, whose withinClusterQueue is Never"},
-    [KEEP_PRIORITY] = {"Priority", "has an equal or higher priority"},
-    [KEEP_OLDER] = {"LowerOrNewerEqualPriority", "has the same priority and is not newer"},
-    [KEEP_RECLAIM_NEVER] = {"ReclaimWithinCohortNever",
-                            "is in another ClusterQueue, and reclaimWithinCohort is Never"},
-    [KEEP_INACTIVE] = {"ClusterQueueInactive", "is in another ClusterQueue, which is not active"},
-    [KEEP_NOMINAL] = {"WithinNominalQuota",
-                      "is in a ClusterQueue that uses no more than its own quota"},
-    [KEEP_BORROWING] = {"BorrowWithinCohortNever",
-                        "is in another ClusterQueue, this one would borrow, and "
-                        "borrowWithinCohort is Never"},
-    [KEEP_BORROWING_PRIORITY] = {"BorrowWithinCohortPriority",
-                                 "has an equal or higher priority, and this ClusterQueue would "
-                                 "borrow"},
-    [KEEP_THRESHOLD] = {"BorrowWithinCohortThreshold",
-                        "has a priority above borrowWithinCohort's maxPriorityThreshold"},
-    [KEEP_PROTECTED] = {"Protected", "is protected by berth.dev/protected-until"},
-    [KEEP_MINIMUM_RUNTIME] = {"MinimumRuntime",
-                              "has not yet run for its berth.dev/minimum-runtime"},
-    [KEEP_GATED] = {"PreemptionGated", "may go, but a preemption gate is closed"},
-    [KEEP_SHARE] = {"FairSharing", "is in a ClusterQueue whose share is not the larger one"},
-    [KEEP_NOT_ENOUGH] = {"NotEnough", "may be preempted, but that would not be enough by itself"},
-};
-
-const char *keep_rule_name(enum keep_rule r) {
-    return rules[r].name;
-}
-
-bool keep_rule_borrows(enum keep_rule r) {
-    return r == KEEP_BORROWING || r == KEEP_BORROWING_PRIORITY || r == KEEP_THRESHOLD;
-}
-
-const char *keep_rule_text(enum keep_rule r) {
-    return rules[r].text;
 }

@@ -2,13 +2,14 @@
  * explain (core): why a pending workload waits, as data: what it lacks in which flavor, who holds it, and which rule
  * keeps each holder from being preempted for it.
  *
- * It reads a settled engine, usually a clone, and changes nothing. Texts are made at the edge; the names of rules are
- * here, so that every edge says the same.
+ * It reads a settled engine, usually a clone, and changes nothing. Which rule keeps a holder is not decided here: the
+ * search for victims and this ask the same functions (core/admit/victim_rules.h). Texts are made at the edge.
  */
 #ifndef BERTH_CORE_EXPLAIN_H
 #define BERTH_CORE_EXPLAIN_H
 
 #include "core/admit/engine.h"
+#include "core/admit/victim.h"
 
 enum lack_kind {
     LACK_NOTHING,   /* quota is there in this flavor */
@@ -18,26 +19,6 @@ enum lack_kind {
     LACK_NO_FLAVOR, /* the flavor does not exist */
     LACK_TAINT,     /* the flavor has a taint that the pods do not tolerate */
     LACK_AFFINITY   /* the pods' selector or affinity excludes the flavor */
-};
-
-/* Why a holder is not preempted for the asker. */
-enum keep_rule {
-    KEEP_EVICTING,      /* it is on its way out already */
-    KEEP_WITHIN_NEVER,  /* same queue: withinClusterQueue is Never */
-    KEEP_PRIORITY,      /* its priority is not lower, which the policy asks for */
-    KEEP_OLDER,         /* LowerOrNewerEqualPriority: same priority, not newer */
-    KEEP_RECLAIM_NEVER, /* another queue: reclaimWithinCohort is Never */
-    KEEP_INACTIVE, /* another queue, which is stopped or lacks a flavor: nothing is taken from it */
-    KEEP_NOMINAL,  /* another queue, which uses no more than its own quota */
-    KEEP_BORROWING, /* the asker's queue would itself borrow; borrowWithinCohort is Never */
-    KEEP_BORROWING_PRIORITY, /* the same, and the holder's priority is not lower */
-    KEEP_THRESHOLD,          /* the same, and the holder's priority is above maxPriorityThreshold */
-    KEEP_PROTECTED,          /* berth.dev/protected-until is still to come */
-    KEEP_MINIMUM_RUNTIME,    /* it has not yet run for its berth.dev/minimum-runtime */
-    KEEP_GATED,              /* a preemption gate of the asker is closed */
-    KEEP_SHARE,              /* fair sharing: its queue's share is not the larger one */
-    KEEP_NOT_ENOUGH, /* no rule: it may go, but that would not be enough, or is being tried */
-    KEEP_RULES
 };
 
 struct explain_holder {
@@ -109,10 +90,5 @@ void explain_index_free(struct explain_index *x); /* NULL is a no-op */
 /* In the arena. ERR_NOT_FOUND: not a pending workload of this engine. ERR_NOMEM. */
 int explain_workload(struct explain_index *x, struct str uid, const struct explain_options *o,
                      struct arena *a, struct explanation *ret);
-
-const char *keep_rule_name(enum keep_rule r); /* "WithinClusterQueueNever" */
-bool keep_rule_borrows(enum keep_rule r); /* it would not keep, did the asker's queue not borrow */
-const char *
-keep_rule_text(enum keep_rule r); /* "its queue does not preempt its own workloads ..." */
 
 #endif

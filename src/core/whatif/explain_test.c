@@ -249,6 +249,36 @@ static void rules_of_the_queue(void **state) {
     assert_int_equal(within(PREEMPT_LOWER_OR_NEWER, 6, 11), KEEP_PRIORITY);
 }
 
+/* A larger version of what runs: that goes when its successor starts, and is no victim before. */
+static void replaced_by_the_asker(void **state) {
+    struct world w;
+    struct queue_input q = base("a", "");
+    struct node_amount amount = {STR("gpu"), 2};
+    struct set_input s = {STR("main"), 2, 0, &ANY, &amount, 1};
+    struct workload_input in = {.uid = STR("p"),
+                                .queue = STR("a"),
+                                .priority = 5,
+                                .queued_ns = 10,
+                                .sets = &s,
+                                .n_sets = 1,
+                                .replaces = STR("h")};
+    setup(&w);
+    q.within_queue = PREEMPT_LOWER;
+    queue(&w, q, (struct quota_input){4, NO, NO});
+    hold(&w, "h", "a", 1, 1, 2);
+    hold(&w, "other", "a", 5, 1, 2);
+    assert_int_equal(engine_workload_put(w.e, &in), 0);
+    assert_int_equal(explain(&w, "p"), 0);
+    bool told = false;
+    for (size_t i = 0; i < w.out.n_rules; i++) {
+        told = told || w.out.rules[i].rule == KEEP_REPLACED;
+        assert_true(w.out.rules[i].rule == KEEP_REPLACED || w.out.rules[i].rule == KEEP_PRIORITY);
+    }
+    assert_true(told);
+    assert_string_equal(keep_rule_name(KEEP_REPLACED), "Replaced");
+    teardown(&w);
+}
+
 /* a has 4, b has 2 and holds `holds`; an asker of priority 5 in a wants `wants` beside 2 held in a. */
 static enum keep_rule cohort(struct queue_input a, int64_t holds, int64_t priority, int64_t wants) {
     struct world w;
@@ -511,6 +541,7 @@ int main(void) {
         cmocka_unit_test(resource_of_no_group),
         cmocka_unit_test(rules_of_the_queue),
         cmocka_unit_test(rules_of_the_cohort),
+        cmocka_unit_test(replaced_by_the_asker),
         cmocka_unit_test(own_limit),
         cmocka_unit_test(protections),
         cmocka_unit_test(every_rule_has_words),
