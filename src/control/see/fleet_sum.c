@@ -143,19 +143,6 @@ static double add_kept(struct fleet_type *t, struct fleet_sum_look *k,
     return share;
 }
 
-/* How many more of a profile the card could give now. Equal pieces fit best from the left. */
-static int64_t more_of(const struct fleet_sum_look *k, size_t profile) {
-    struct mig_state s = k->state;
-    int64_t n = 0;
-    for (int32_t at = 0; at < k->g->slices; at++) {
-        if (mig_legal(&k->board, &s, profile, at)) {
-            s.at[at] = (int8_t)(profile + 1);
-            n++;
-        }
-    }
-    return n;
-}
-
 static void add_profiles(struct fleet_type *t, const struct fleet_sum_look *k) {
     const struct gpu_card *g = k->g;
     bool cut = g->mig_enabled || g->mig_managed;
@@ -167,7 +154,8 @@ static void add_profiles(struct fleet_type *t, const struct fleet_sum_look *k) {
         }
         c->total += most;
         c->broken += k->serves ? 0 : most;
-        c->free += k->serves && !k->whole_held && !k->whole_kept ? more_of(k, i) : 0;
+        c->free +=
+            k->serves && !k->whole_held && !k->whole_kept ? mig_more(&k->board, &k->state, i) : 0;
     }
     for (size_t i = 0; i < g->n_instances; i++) {
         ptrdiff_t p = profile_of(g, g->instances[i].profile_id);

@@ -269,7 +269,7 @@ static void card_clear(struct calendar *c, struct card *card) {
 }
 
 static int32_t card_slices(const struct card *card) {
-    return card->class->slices > 0 ? card->class->slices : 1;
+    return card->class->set.slices > 0 ? card->class->set.slices : 1;
 }
 
 static void card_gone(struct calendar *c, struct card *card) {
@@ -304,7 +304,7 @@ static int note_seats(struct calendar *c, const struct card *card, struct seats 
         if (x->placement == SPAN_CLOSED) {
             continue;
         }
-        const struct placement *p = &card->class->p[x->placement];
+        const struct mig_place *p = &card->class->set.p[x->placement];
         struct seated s = {.e = cal_entry(c, x->entry),
                            .unit = x->unit,
                            .start = p->start,
@@ -321,8 +321,8 @@ static int note_seats(struct calendar *c, const struct card *card, struct seats 
 static void sit_again(struct calendar *c, struct card *card, const struct seats *seats) {
     for (size_t i = 0; i < seats->n; i++) {
         const struct seated *s = &seats->v[i];
-        for (size_t k = 0; k < card->class->n; k++) {
-            const struct placement *p = &card->class->p[k];
+        for (size_t k = 0; k < card->class->set.n; k++) {
+            const struct mig_place *p = &card->class->set.p[k];
             bool same = s->whole ? p->profile == NOWHERE
                                  : p->profile != NOWHERE && p->start == s->start &&
                                        str_eq(card->class->profiles[p->profile].name, s->profile);
@@ -461,7 +461,7 @@ bool calendar_card_next(const struct calendar *c, size_t *pos, struct calendar_c
                                   .uuid = card->uuid,
                                   .flavor = card->flavor->name,
                                   .index = card->index,
-                                  .slices = card->class->slices,
+                                  .slices = card->class->set.slices,
                                   .dynamic = card->class->dynamic,
                                   .reconfig_s = (int32_t)card->class->reconfig,
                                   .from = card->from,

@@ -1,12 +1,6 @@
-/* calendar_class (core): the geometry of cards that are alike, as sets of placements. */
+/* calendar_class (core): cards that are alike: their placements (core/mig/mig_set.h) and what they serve. */
 #include "core/calendar/calendar_private.h"
-
-enum { ENUMERATE_MAX = 200000 };
-
-static uint32_t slices_of(const struct placement *p, int32_t slices) {
-    return p->profile == NOWHERE ? ((1u << (slices > 0 ? slices : 1)) - 1)
-                                 : ((1u << p->size) - 1) << p->start;
-}
+#include "core/mig/mig.h"
 
 static bool same_profiles(const struct card_class *k, const struct calendar_card *in) {
     if (k->n_profiles != in->n_profiles) {
@@ -33,73 +27,36 @@ static int profile_named(const struct calendar_card *in, struct str name) {
 }
 
 static bool same_layout(const struct card_class *k, const struct calendar_card *in) {
-    if (k->dynamic != in->dynamic || k->slices != in->slices ||
+    if (k->dynamic != in->dynamic || k->set.slices != in->slices ||
         (k->dynamic && k->reconfig != in->reconfig_s)) {
         return false;
     }
     if (k->dynamic) {
         return true;
     }
-    if (in->n_layout != (k->whole != 0 ? 0 : k->n)) {
+    if (in->n_layout != (k->set.whole != 0 ? 0 : k->set.n)) {
         return false;
     }
     for (size_t i = 0; i < in->n_layout; i++) {
-        if (k->p[i].profile != profile_named(in, in->layout[i].profile) ||
-            k->p[i].start != in->layout[i].start) {
+        if (k->set.p[i].profile != profile_named(in, in->layout[i].profile) ||
+            k->set.p[i].start != in->layout[i].start) {
             return false;
         }
     }
     return true;
 }
 
-static void add_whole(struct card_class *k) {
-    k->p[k->n] = (struct placement){.profile = NOWHERE, .size = (int8_t)k->slices};
-    k->whole = bit(k->n++);
-}
-
-static void add_place(struct card_class *k, size_t profile, int32_t start) {
-    const struct gpu_profile *g = &k->profiles[profile];
-    k->p[k->n++] = (struct placement){
-        .profile = (int16_t)profile,
-        .start = (int8_t)start,
-        .size = (int8_t)g->size,
-        .compute = g->compute_slices,
-        .media = g->media,
-    };
-}
-
-static bool legal_start(const struct card_class *k, const struct gpu_profile *g, int32_t start) {
-    return start >= 0 && g->size > 0 && start + g->size <= k->slices &&
-           (g->starts & (1u << start)) != 0;
-}
-
-static void add_all(struct card_class *k) {
-    add_whole(k);
-    for (size_t i = 0; i < k->n_profiles; i++) {
-        const struct gpu_profile *g = &k->profiles[i];
-        size_t before = k->n;
-        for (int32_t s = 0; s < k->slices; s++) {
-            if (legal_start(k, g, s) && k->n < CALENDAR_PLACEMENTS_MAX) {
-                add_place(k, i, s);
-            } else if (legal_start(k, g, s)) {
-                k->n = before; /* no room for all of its starts: the profile is not offered */
-                return;
-            }
-        }
-    }
-}
-
 static int add_layout(struct card_class *k, const struct calendar_card *in, struct err *err) {
     uint32_t taken = 0;
     for (size_t i = 0; i < in->n_layout; i++) {
         int profile = profile_named(in, in->layout[i].profile);
-        if (profile == NOWHERE || k->n == CALENDAR_PLACEMENTS_MAX ||
-            !legal_start(k, &k->profiles[profile], in->layout[i].start)) {
+        const struct gpu_profile *g = profile != NOWHERE ? &k->profiles[profile] : NULL;
+        if (g == NULL || !mig_start_legal(g->starts, g->size, k->set.slices, in->layout[i].start) ||
+            !mig_set_add(&k->set, k->profiles, (size_t)profile, in->layout[i].start)) {
             return err_set(err, ERR_INVALID, "GPU %.*s: layout: %.*s may not start at %d",
                            STR_ARG(in->uuid), STR_ARG(in->layout[i].profile), in->layout[i].start);
         }
-        add_place(k, (size_t)profile, in->layout[i].start);
-        uint32_t mask = slices_of(&k->p[k->n - 1], k->slices);
+        uint32_t mask = mig_place_mask(&k->set, &k->set.p[k->set.n - 1]);
         if ((taken & mask) != 0) {
             return err_set(err, ERR_INVALID, "GPU %.*s: layout: %.*s at %d overlaps another",
                            STR_ARG(in->uuid), STR_ARG(in->layout[i].profile), in->layout[i].start);
@@ -109,29 +66,9 @@ static int add_layout(struct card_class *k, const struct calendar_card *in, stru
     return 0;
 }
 
-static void fill_blocks(struct card_class *k) {
-    for (size_t i = 0; i < k->n_profiles; i++) { /* the largest profile has them all */
-        int32_t compute = k->profiles[i].compute_slices;
-        k->compute = compute > k->compute ? compute : k->compute;
-    }
-    for (size_t i = 0; i < k->n; i++) {
-        struct placement *a = &k->p[i];
-        uint32_t mask = slices_of(a, k->slices);
-        a->block = bit(i);
-        for (size_t j = 0; j < k->n; j++) {
-            const struct placement *b = &k->p[j];
-            if ((mask & slices_of(b, k->slices)) != 0 || (a->media && b->media)) {
-                a->block |= bit(j);
-            }
-        }
-        k->all |= bit(i);
-        k->open |= a->media ? 0 : bit(i);
-    }
-}
-
 static void fill_resources(struct card_class *k) {
-    for (size_t i = 0; i < k->n; i++) {
-        int16_t profile = k->p[i].profile;
+    for (size_t i = 0; i < k->set.n; i++) {
+        int16_t profile = k->set.p[i].profile;
         size_t r = 0;
         while (r < k->n_resources && k->resources[r].profile != profile) {
             r++;
@@ -145,36 +82,8 @@ static void fill_resources(struct card_class *k) {
         k->resources[r].mask |= bit(i);
     }
     for (size_t r = 0; r < k->n_resources; r++) {
-        k->resources[r].most = class_most(k, &k->resources[r], k->all);
+        k->resources[r].most = class_most(k, &k->resources[r], k->set.all);
     }
-}
-
-struct census {
-    const struct card_class *k;
-    int32_t steps;
-    int32_t used[INVENTORY_PROFILES_MAX];
-};
-
-/* Is there a set of placements without conflict that takes more compute, or more of a profile, than there is? */
-static bool can_bind(struct census *s, size_t from, uint64_t free, int32_t compute) {
-    if (++s->steps > ENUMERATE_MAX || compute > s->k->compute) {
-        return true;
-    }
-    for (size_t i = from; i < s->k->n; i++) {
-        const struct placement *p = &s->k->p[i];
-        if ((free & bit(i)) == 0 || p->profile == NOWHERE) {
-            continue;
-        }
-        int32_t *used = &s->used[p->profile];
-        (*used)++;
-        bool bad = *used > s->k->profiles[p->profile].max_instances ||
-                   can_bind(s, i + 1, free & ~p->block, compute + p->compute);
-        (*used)--;
-        if (bad) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static int copy_profiles(struct card_class *k, const struct calendar_card *in) {
@@ -220,14 +129,14 @@ static int class_new(const struct calendar_card *in, struct card_class **ret, st
         class_free(k);
         return err_set(err, ERR_NOMEM, "out of memory");
     }
-    k->slices = in->slices;
+    mig_set_begin(&k->set, in->slices, k->profiles, k->n_profiles);
     k->dynamic = in->dynamic;
     k->reconfig = in->dynamic ? in->reconfig_s : 0;
     int r = 0;
     if (in->slices <= 0 || (!in->dynamic && in->n_layout == 0)) {
-        add_whole(k);
+        mig_set_add_whole(&k->set);
     } else if (in->dynamic) {
-        add_all(k);
+        mig_set_add_all(&k->set, k->profiles, k->n_profiles);
     } else {
         r = add_layout(k, in, err);
     }
@@ -235,9 +144,9 @@ static int class_new(const struct calendar_card *in, struct card_class **ret, st
         class_free(k);
         return r;
     }
-    fill_blocks(k);
+    mig_set_close(&k->set);
     fill_resources(k);
-    k->counts = can_bind(&(struct census){.k = k}, 0, k->all, 0);
+    k->counts = mig_set_can_bind(&k->set);
     *ret = k;
     return 0;
 }
@@ -283,25 +192,37 @@ const struct class_resource *class_resource(const struct card_class *k, struct s
     return NULL;
 }
 
-int32_t class_weight(const struct card_class *k, uint64_t placements) {
-    return (int32_t)__builtin_popcountll(placements & k->open & ~k->whole) +
-           ((placements & k->whole) != 0 ? WHOLE_WEIGHT : 0);
+int32_t class_most(const struct card_class *k, const struct class_resource *r, uint64_t free) {
+    return mig_set_together(&k->set, r->profile, free & r->mask);
 }
 
-int32_t class_most(const struct card_class *k, const struct class_resource *r, uint64_t free) {
-    int32_t n = 0, compute = 0;
-    uint64_t left = free & r->mask;
-    while (left != 0) { /* of one size, by start: taking the first is best */
-        size_t i = (size_t)__builtin_ctzll(left);
-        left &= ~k->p[i].block;
-        compute += k->p[i].compute;
-        n += compute <= k->compute;
+static bool counts_allow_at(const struct card_class *k, uint8_t placement, int64_t instant,
+                            class_beside *next, const void *look, struct class_cursor c) {
+    struct mig_sums sums = mig_sums_of(&k->set, placement);
+    const struct span *x;
+    while ((x = next(look, &c, instant, time_more(instant, 1))) != NULL) {
+        if (x->placement != SPAN_CLOSED) {
+            mig_sums_add(&sums, x->placement);
+        }
     }
-    return r->profile == NOWHERE || n < k->profiles[r->profile].max_instances
-               ? n
-               : k->profiles[r->profile].max_instances;
+    return mig_sums_allow(&sums);
+}
+
+bool class_counts_allow(const struct card_class *k, uint8_t placement, int64_t from, int64_t to,
+                        class_beside *next, const void *look, const struct class_cursor *start) {
+    struct class_cursor c = *start;
+    const struct span *x;
+    if (k->set.p[placement].profile == NOWHERE) {
+        return true;
+    }
+    bool allow = counts_allow_at(k, placement, from, next, look, *start);
+    while (allow &&
+           (x = next(look, &c, from, to)) != NULL) { /* sums only rise where a span starts */
+        allow = x->start <= from || counts_allow_at(k, placement, x->start, next, look, *start);
+    }
+    return allow;
 }
 
 int32_t class_size(const struct card_class *k, uint8_t placement) {
-    return k->slices <= 0 ? 1 : k->p[placement].size;
+    return k->set.slices <= 0 ? 1 : k->set.p[placement].size;
 }

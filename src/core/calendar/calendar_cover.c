@@ -54,7 +54,7 @@ static bool blocked_parts(const struct card *card, int64_t from, size_t n, uint6
     memset(ret, 0, n * PARTS * sizeof(*ret));
     while ((x = spans_next(&card->spans, &at, from, to)) != NULL) {
         uint64_t block =
-            x->placement == SPAN_CLOSED ? UINT64_MAX : card->class->p[x->placement].block;
+            x->placement == SPAN_CLOSED ? UINT64_MAX : card->class->set.p[x->placement].block;
         int64_t i = x->start <= from ? 0 : (x->start - from + PART - 1) / PART;
         int64_t end = x->end >= to ? (int64_t)n * PARTS : (x->end - from) / PART;
         some = some || i < end;
@@ -123,7 +123,7 @@ static void name_planes(const struct flavor *f, struct cover *v) {
     v->planes = 1;
     for (size_t k = 0; k < f->n_classes; k++) {
         const struct card_class *x = f->classes[k];
-        v->masks[k][0] = x->all;
+        v->masks[k][0] = x->set.all;
         for (size_t i = 0; i < x->n_resources; i++) {
             size_t p = 1;
             while (p < v->planes && !str_eq(v->names[p], x->resources[i].name)) {

@@ -308,7 +308,7 @@ static int plan_into(const struct entry *e, struct arena *a, struct calendar_pla
             v[i].lost = false;
             v[i].flavor = u->pool->flavor->name;
         } else if (u->card != NULL) {
-            const struct placement *p = &u->card->class->p[u->placement];
+            const struct mig_place *p = &u->card->class->set.p[u->placement];
             v[i].lost = false;
             v[i].flavor = u->card->flavor->name;
             v[i].node = u->card->node->name;
@@ -360,8 +360,8 @@ int calendar_change(struct calendar *c, const struct calendar_ask *ask, struct c
 static bool place_find(const struct calendar *c, const struct calendar_place *p,
                        struct card **ret_card, uint8_t *ret) {
     struct card *card = map_get(&c->card_by, p->gpu);
-    for (size_t i = 0; card != NULL && i < card->class->n; i++) {
-        const struct placement *x = &card->class->p[i];
+    for (size_t i = 0; card != NULL && i < card->class->set.n; i++) {
+        const struct mig_place *x = &card->class->set.p[i];
         struct str name =
             x->profile == NOWHERE ? (struct str){0} : card->class->profiles[x->profile].name;
         if (str_eq(name, p->profile) && (x->profile == NOWHERE || x->start == p->start)) {
@@ -492,7 +492,7 @@ static int64_t taken_from(const struct unit *u, const struct entry *e, int64_t a
     while ((x = spans_next(&u->card->spans, &pos, at, time_more(to, k->reconfig))) != NULL) {
         bool closed = x->placement == SPAN_CLOSED;
         if ((!closed && x->entry == e->number) ||
-            (!closed && (k->p[u->placement].block & bit(x->placement)) == 0)) {
+            (!closed && (k->set.p[u->placement].block & bit(x->placement)) == 0)) {
             continue;
         }
         int64_t gap = closed || x->placement == u->placement ? 0 : k->reconfig;

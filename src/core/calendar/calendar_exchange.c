@@ -38,7 +38,7 @@ struct exchange {
 };
 
 static bool whole_lane(const struct exchange_lane *l) {
-    return l->card->class->p[l->placement].profile == NOWHERE;
+    return l->card->class->set.p[l->placement].profile == NOWHERE;
 }
 
 static bool in_lane(const struct exchange_lane *l, const struct span *x) {
@@ -66,7 +66,7 @@ static int lanes_of(struct exchange *x) {
         const struct card_class *k = card->class;
         for (uint64_t m = x->w->masks[card->class_no]; m != 0; m &= m - 1) {
             uint8_t p = (uint8_t)__builtin_ctzll(m);
-            if (k->dynamic && k->p[p].profile != NOWHERE) {
+            if (k->dynamic && k->set.p[p].profile != NOWHERE) {
                 break; /* slices that can go anywhere are no lanes */
             }
             int r = lanes_push(&x->lanes, (struct exchange_lane){card, card->pos, p, INT64_MIN});

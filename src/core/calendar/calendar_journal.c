@@ -6,7 +6,7 @@ size_t cal_mark(const struct calendar *c) {
 }
 
 static int32_t slack_of(const struct card *card, uint8_t placement) {
-    return placement == SPAN_CLOSED ? (card->class->slices > 0 ? card->class->slices : 1)
+    return placement == SPAN_CLOSED ? (card->class->set.slices > 0 ? card->class->set.slices : 1)
                                     : class_size(card->class, placement);
 }
 

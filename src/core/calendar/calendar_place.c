@@ -12,41 +12,16 @@ static bool overlaps(const struct span *x, int64_t from, int64_t to) {
     return x->start < to && x->end > from;
 }
 
-/* Does one more of this placement keep compute slices and the profile's maximum at every instant of [from, to)? */
-static bool counts_allow(const struct card *card, uint8_t placement, int64_t from, int64_t to) {
-    const struct card_class *k = card->class;
-    const struct placement *p = &k->p[placement];
-    struct spans_at at = {0};
-    const struct span *x, *y;
-    int64_t instant = from;
-    if (p->profile == NOWHERE) {
-        return true;
-    }
-    for (x = NULL;; instant = x->start) { /* sums only rise where a span starts */
-        int32_t compute = p->compute, same = 1;
-        struct spans_at others = {0};
-        while ((y = spans_next(&card->spans, &others, instant, time_more(instant, 1))) != NULL) {
-            if (y->placement != SPAN_CLOSED) {
-                compute += k->p[y->placement].compute;
-                same += k->p[y->placement].profile == p->profile;
-            }
-        }
-        if (compute > k->compute || same > k->profiles[p->profile].max_instances) {
-            return false;
-        }
-        do {
-            x = spans_next(&card->spans, &at, from, to);
-        } while (x != NULL && x->start <= from);
-        if (x == NULL) {
-            return true;
-        }
-    }
+static const struct span *beside(const void *look, struct class_cursor *c, int64_t from,
+                                 int64_t to) {
+    return spans_next(&((const struct card *)look)->spans, &c->at, from, to);
 }
 
 uint64_t cal_card_free(const struct calendar *c, const struct card *card, int64_t from,
                        int64_t to) {
     const struct card_class *k = card->class;
-    uint64_t free = k->all;
+    uint64_t free = k->set.all;
+    const struct class_cursor start = {{0}};
     struct spans_at at = {0};
     const struct span *x;
     (void)c;
@@ -57,12 +32,12 @@ uint64_t cal_card_free(const struct calendar *c, const struct card *card, int64_
         if (x->placement == SPAN_CLOSED) {
             free = now ? 0 : free;
         } else { /* beside it in time only the same placement may be, without a change of layout */
-            free &= ~(k->p[x->placement].block & ~(now ? 0 : bit(x->placement)));
+            free &= ~(k->set.p[x->placement].block & ~(now ? 0 : bit(x->placement)));
         }
     }
     for (uint64_t left = k->counts ? free : 0; left != 0; left &= left - 1) {
         size_t i = (size_t)__builtin_ctzll(left);
-        if (!counts_allow(card, (uint8_t)i, from, to)) {
+        if (!class_counts_allow(k, (uint8_t)i, from, to, beside, card, &start)) {
             free &= ~bit(i);
         }
     }
@@ -80,23 +55,6 @@ void want_init(struct want *w, struct entry *e, struct flavor *f, struct str res
         const struct class_resource *r = class_resource(f->classes[i], resource);
         w->masks[i] = r != NULL ? r->mask : 0;
     }
-}
-
-/* The placement of `can` that takes the fewest options of `free` away. */
-static uint8_t least_loss(const struct card_class *k, uint64_t free, uint64_t can,
-                          int32_t *ret_loss) {
-    uint8_t best = 0;
-    int32_t least = INT32_MAX;
-    for (; can != 0; can &= can - 1) {
-        size_t i = (size_t)__builtin_ctzll(can);
-        int32_t loss = class_weight(k, free & k->p[i].block);
-        if (loss < least) {
-            least = loss;
-            best = (uint8_t)i;
-        }
-    }
-    *ret_loss = least;
-    return best;
 }
 
 static bool skipped(const uint64_t *skip, size_t i) {
@@ -122,8 +80,8 @@ int cal_place_direct(struct calendar *c, const struct want *w, int32_t *ret_loss
         if ((free & mask) == 0) {
             continue;
         }
-        int32_t loss, weight = class_weight(card->class, free);
-        uint8_t p = least_loss(card->class, free, free & mask, &loss);
+        int32_t loss, weight = mig_set_weight(&card->class->set, free);
+        uint8_t p = mig_set_least_loss(&card->class->set, free, free & mask, &loss);
         found++;
         if (loss < least || (loss == least && weight < fuller)) {
             best = card;

@@ -11,26 +11,16 @@
 #include "base/vec.h"
 #include "core/calendar/calendar.h"
 #include "core/calendar/calendar_spans.h"
+#include "core/mig/mig_set.h"
 
 enum {
-    NOWHERE = -1,
+    NOWHERE = MIG_WHOLE,
     FLAVOR_CLASSES_MAX = 64,
     COVER_PLANES = 12,
-    WHOLE_WEIGHT =
-        64, /* what it costs to take the last place of a whole card: sooner sliced cards than fresh ones */
     SEARCH_REPAIR = 50, /* steps of repair for each start that a search tries */
     GRID_S = 900,
 };
 #define CLOSED_BIT 0x80000000u /* closed spans are no entry's: the rest is the number of a window */
-
-/* One (profile, start) of a class of cards. */
-struct placement {
-    int16_t profile; /* of the class; NOWHERE: the whole card */
-    int8_t start, size;
-    int32_t compute;
-    bool media;
-    uint64_t block; /* placements that cannot be at the same time, itself among them */
-};
 
 /* A resource that cards of a class serve. */
 struct class_resource {
@@ -44,18 +34,13 @@ struct class_resource {
 struct card_class {
     struct gpu_profile *profiles; /* copied; names follow in the same memory */
     size_t n_profiles;
-    int32_t slices;
     bool dynamic;
     int64_t reconfig;
-    struct placement p[CALENDAR_PLACEMENTS_MAX];
-    size_t n;
-    uint64_t all, open,
-        whole; /* placements there are; those that count as options (no media); the whole card */
+    struct mig_set set; /* its placements: what a card of the class could be made of */
     struct class_resource *resources;
     size_t n_resources;
-    int32_t compute; /* slices of the card */
-    bool counts;     /* compute slices or a profile's maximum can bind where the starts allow */
-    size_t cards;    /* of this class */
+    bool counts;  /* compute slices or a profile's maximum can bind where the starts allow */
+    size_t cards; /* of this class */
     void *memory;
 };
 
@@ -250,7 +235,18 @@ static inline bool cal_movable(const struct calendar *c, const struct entry *e) 
 int class_find(struct flavor *f, const struct calendar_card *in, uint16_t *ret_no, struct err *err);
 void class_free(struct card_class *k);
 const struct class_resource *class_resource(const struct card_class *k, struct str resource);
-int32_t class_weight(const struct card_class *k, uint64_t placements);
+/* The next span on a card that overlaps [from, to), seen by whoever searches; NULL: no more. A cursor begins as {0}
+ * but for what `look` keeps in it. */
+struct class_cursor {
+    struct spans_at at;
+    uint64_t left;
+    struct span buf;
+};
+typedef const struct span *class_beside(const void *look, struct class_cursor *c, int64_t from,
+                                        int64_t to);
+/* Does one more of this placement keep compute slices and the profile's maximum at every instant of [from, to)? */
+bool class_counts_allow(const struct card_class *k, uint8_t placement, int64_t from, int64_t to,
+                        class_beside *next, const void *look, const struct class_cursor *start);
 /* The most of a resource that fit into these free placements together. */
 int32_t class_most(const struct card_class *k, const struct class_resource *r, uint64_t free);
 int32_t class_size(const struct card_class *k,

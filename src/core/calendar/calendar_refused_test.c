@@ -23,7 +23,7 @@ static uint64_t card_state(const struct card *card) {
     const struct span *x;
     h = mixed(mixed(h, str_hash(card->flavor->name)), (uint64_t)card->index);
     h = mixed(mixed(h, (uint64_t)card->from), (uint64_t)card->to);
-    h = mixed(mixed(h, (uint64_t)card->class->slices), card->class->n);
+    h = mixed(mixed(h, (uint64_t)card->class->set.slices), card->class->set.n);
     while ((x = spans_next(&card->spans, &at, INT64_MIN, INT64_MAX)) != NULL) {
         h = mixed(mixed(mixed(h, (uint64_t)x->start), (uint64_t)x->end), x->placement);
     }

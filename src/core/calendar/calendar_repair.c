@@ -137,62 +137,42 @@ static bool tried_alike(const struct repair *r, size_t k) {
     return false;
 }
 
-/* All but the items that left: the next that overlaps [from, to) on card k. *left: the placed ones, as a start. */
-static const struct span *beside(const struct repair *r, size_t k, int64_t from, int64_t to,
-                                 struct spans_at *at, uint64_t *left, struct span *buf) {
-    const struct card *card = r->cards[k];
+/* One card, as it is without the items that left and with those that were placed. */
+struct repair_look {
+    const struct repair *r;
+    size_t k;
+};
+
+static const struct span *beside(const void *look, struct class_cursor *c, int64_t from,
+                                 int64_t to) {
+    const struct repair_look *l = look;
+    const struct repair *r = l->r;
+    const struct card *card = r->cards[l->k];
     const struct span *x;
-    while ((x = spans_next(&card->spans, at, from, to)) != NULL) {
+    while ((x = spans_next(&card->spans, &c->at, from, to)) != NULL) {
         if (!in_stretch(r, card, x->start, x->end) || !may_leave(r, x)) {
             return x;
         }
     }
-    while (*left != 0) {
-        const struct repair_item *it = &r->items[__builtin_ctzll(*left)];
-        *left &= *left - 1;
+    while (c->left != 0) {
+        const struct repair_item *it = &r->items[__builtin_ctzll(c->left)];
+        c->left &= c->left - 1;
         if (it->e->start < to && it->e->end > from) {
-            *buf =
+            c->buf =
                 (struct span){.start = it->e->start, .end = it->e->end, .placement = it->placement};
-            return buf;
+            return &c->buf;
         }
     }
     return NULL;
 }
 
-/* Does one more of this placement keep compute slices and the profile's maximum at this instant? */
-static bool sums_allow(const struct repair *r, size_t k, uint8_t placement, int64_t instant) {
-    const struct card_class *class = r->cards[k]->class;
-    const struct placement *p = &class->p[placement];
-    int32_t compute = p->compute, same = 1;
-    struct spans_at at = {0};
-    uint64_t left = r->placed[k];
-    const struct span *x;
-    struct span buf;
-    while ((x = beside(r, k, instant, time_more(instant, 1), &at, &left, &buf)) != NULL) {
-        if (x->placement != SPAN_CLOSED) {
-            compute += class->p[x->placement].compute;
-            same += class->p[x->placement].profile == p->profile;
-        }
-    }
-    return compute <= class->compute && same <= class->profiles[p->profile].max_instances;
-}
-
-/* The same for all of the item's time: sums only rise where something starts. */
+/* For all of the item's time. */
 static bool counts_allow(const struct repair *r, const struct repair_item *it, size_t k,
                          uint8_t placement) {
-    int64_t from = it->e->start, to = it->e->end;
-    struct spans_at at = {0};
-    uint64_t left = r->placed[k];
-    const struct span *x;
-    struct span buf;
-    if (r->cards[k]->class->p[placement].profile == NOWHERE) {
-        return true;
-    }
-    bool allow = sums_allow(r, k, placement, from);
-    while (allow && (x = beside(r, k, from, to, &at, &left, &buf)) != NULL) {
-        allow = x->start <= from || sums_allow(r, k, placement, x->start);
-    }
-    return allow;
+    const struct repair_look look = {r, k};
+    const struct class_cursor start = {.left = r->placed[k]};
+    return class_counts_allow(r->cards[k]->class, placement, it->e->start, it->e->end, beside,
+                              &look, &start);
 }
 
 /* What one beside it in time leaves free of a card. */
@@ -202,7 +182,7 @@ static uint64_t leaves(const struct card_class *class, const struct entry *e, in
     if (placement == SPAN_CLOSED) {
         return now ? 0 : UINT64_MAX;
     }
-    return ~(class->p[placement].block & ~(now ? 0 : bit(placement)));
+    return ~(class->set.p[placement].block & ~(now ? 0 : bit(placement)));
 }
 
 /* What stays leaves this free for the item. */
@@ -215,7 +195,7 @@ static uint64_t stays(struct repair *r, size_t i, size_t k) {
     if ((it->looked >> k & 1) == 0) {
         struct spans_at at = {0};
         const struct span *x;
-        uint64_t free = class->all;
+        uint64_t free = class->set.all;
         while (free != 0 && (x = spans_next(&card->spans, &at, from, to)) != NULL) {
             if (!in_stretch(r, card, x->start, x->end) || !may_leave(r, x)) {
                 free &= leaves(class, it->e, x->start, x->end, x->placement);
@@ -293,21 +273,6 @@ static bool put(struct repair *r, size_t i, size_t k, uint8_t placement) {
     return false;
 }
 
-/* The placement of `can` that takes the fewest options of `free` away. */
-static uint8_t least_taken(const struct card_class *class, uint64_t free, uint64_t can) {
-    uint8_t best = 0;
-    int32_t least = INT32_MAX;
-    for (uint64_t m = can; m != 0; m &= m - 1) {
-        uint8_t p = (uint8_t)__builtin_ctzll(m);
-        int32_t loss = class_weight(class, free & class->p[p].block);
-        if (loss < least) {
-            least = loss;
-            best = p;
-        }
-    }
-    return best;
-}
-
 static bool descend(struct repair *r, size_t i) {
     if (i == r->n) {
         return true;
@@ -325,7 +290,8 @@ static bool descend(struct repair *r, size_t i) {
             can &= ~bit(it->old_placement);
         }
         while (!done && can != 0 && r->steps > 0) {
-            uint8_t best = least_taken(r->cards[k]->class, free, can);
+            int32_t loss;
+            uint8_t best = mig_set_least_loss(&r->cards[k]->class->set, free, can, &loss);
             can &= ~bit(best);
             done = put(r, i, k, best);
         }
@@ -379,7 +345,7 @@ static int search(struct repair *r, int hops, int64_t steps) {
 /* The card has a place that only movable ones sit on. */
 static bool may_help(const struct repair *r, const struct card *card) {
     const struct card_class *k = card->class;
-    uint64_t free = k->all & r->w->masks[card->class_no];
+    uint64_t free = k->set.all & r->w->masks[card->class_no];
     struct spans_at at = {0};
     const struct span *x;
     bool moves = false;
@@ -389,7 +355,7 @@ static bool may_help(const struct repair *r, const struct card *card) {
             return false;
         }
         if (!cal_movable(r->c, e) || e->units.v[x->unit].pinned) {
-            free &= ~k->p[x->placement].block;
+            free &= ~k->set.p[x->placement].block;
         } else {
             moves = true;
         }

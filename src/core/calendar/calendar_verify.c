@@ -44,12 +44,12 @@ static int collect(const struct calendar *c, struct helds *ret) {
 }
 
 static const struct gpu_profile *profile_of(const struct verify_held *h) {
-    int16_t p = h->card->class->p[h->u->placement].profile;
+    int16_t p = h->card->class->set.p[h->u->placement].profile;
     return p == NOWHERE ? NULL : &h->card->class->profiles[p];
 }
 
 static int32_t first_slice(const struct verify_held *h) {
-    return h->card->class->p[h->u->placement].start;
+    return h->card->class->set.p[h->u->placement].start;
 }
 
 /* Legal by the profile's own table, of the resource asked for, and in service. */
@@ -58,7 +58,7 @@ static int check_one(const struct calendar *c, const struct verify_held *h, stru
     const struct card *card = h->card;
     int32_t s = first_slice(h);
     struct str resource = g == NULL ? STR(CALENDAR_GPU) : g->resource;
-    if (g != NULL && ((g->starts >> s & 1) == 0 || s + g->size > card->class->slices)) {
+    if (g != NULL && ((g->starts >> s & 1) == 0 || s + g->size > card->class->set.slices)) {
         return err_set(err, ERR_INTERNAL, "%.*s: %.*s may not start at %d", STR_ARG(h->e->id),
                        STR_ARG(g->name), s);
     }

@@ -39,8 +39,8 @@ static void describe(const struct flavor *f, struct str resource, struct calenda
         const struct card_class *x = f->classes[k];
         const struct class_resource *r = x->cards > 0 ? class_resource(x, resource) : NULL;
         if (r != NULL) {
-            ret->slices = x->slices;
-            ret->size = r->profile == NOWHERE ? x->slices : x->profiles[r->profile].size;
+            ret->slices = x->set.slices;
+            ret->size = r->profile == NOWHERE ? x->set.slices : x->profiles[r->profile].size;
             ret->profile = r->profile == NOWHERE ? (struct str){0} : x->profiles[r->profile].name;
             return;
         }
@@ -102,7 +102,7 @@ static void card_slots(struct view_slots *s, const struct card *card,
         spans_next(&card->spans, &at, time_less(s->from, k->reconfig), time_more(end, k->reconfig));
     for (size_t i = 0; i < s->n; i++) {
         s->v[i].total += r->most;
-        s->free[i] = k->all;
+        s->free[i] = k->set.all;
     }
     for (; x != NULL; x = spans_next(&card->spans, &at, time_less(s->from, k->reconfig),
                                      time_more(end, k->reconfig))) {
@@ -113,7 +113,7 @@ static void card_slots(struct view_slots *s, const struct card *card,
             s->v[i].total -= closed && s->free[i] != UINT64_MAX ? r->most : 0;
             s->free[i] = closed                     ? UINT64_MAX /* closed: none, counted once */
                          : s->free[i] == UINT64_MAX ? UINT64_MAX
-                                                    : s->free[i] & ~k->p[x->placement].block;
+                                                    : s->free[i] & ~k->set.p[x->placement].block;
         }
         if (x->placement == SPAN_CLOSED || k->reconfig == 0) {
             continue;
@@ -121,16 +121,16 @@ static void card_slots(struct view_slots *s, const struct card *card,
         slots_within(s, time_less(x->start, k->reconfig), time_more(x->end, k->reconfig), &pa, &pb);
         for (size_t i = pa; i < pb; i++) {
             if ((i < a || i >= b) && s->free[i] != UINT64_MAX) {
-                s->free[i] &= ~(k->p[x->placement].block & ~bit(x->placement));
+                s->free[i] &= ~(k->set.p[x->placement].block & ~bit(x->placement));
             }
         }
     }
     for (size_t i = 0; i < s->n; i++) {
         uint64_t free = s->free[i] == UINT64_MAX ? 0 : s->free[i];
-        if (k->counts && free != 0 && free != k->all) {
+        if (k->counts && free != 0 && free != k->set.all) {
             free = cal_card_free(s->c, card, slot_start(s, i), slot_start(s, i + 1));
         }
-        s->v[i].free += free == k->all ? r->most : free != 0 ? class_most(k, r, free) : 0;
+        s->v[i].free += free == k->set.all ? r->most : free != 0 ? class_most(k, r, free) : 0;
     }
 }
 

@@ -133,7 +133,7 @@ struct mig_state gpu_state(const struct pool_gpu *g) {
     for (int32_t i = 0; i < g->board.slices; i++) {
         int8_t live = g->live.at[i];
         if (live > 0) {
-            uint32_t span = ((1u << g->board.profiles[live - 1].size) - 1) << i;
+            uint32_t span = mig_span(i, g->board.profiles[live - 1].size);
             if ((mask & span) == 0) {
                 s.at[i] = live;
                 mask |= span;
@@ -340,7 +340,7 @@ static bool gpu_hold(struct pool_gpu *g, const struct seat_device *d) {
     if (k < 0 || d->start < 0 || d->start + size > g->board.slices) {
         return false;
     }
-    uint32_t span = ((1u << size) - 1) << d->start;
+    uint32_t span = mig_span(d->start, size);
     if (g->held_whole || (mig_mask(&g->board, &g->held) & span) != 0) {
         return false;
     }

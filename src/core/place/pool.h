@@ -23,7 +23,7 @@
 #ifndef BERTH_CORE_POOL_H
 #define BERTH_CORE_POOL_H
 
-#include "core/place/mig.h"
+#include "core/mig/mig.h"
 #include "core/quota/names.h"
 #include "core/quota/shape.h"
 

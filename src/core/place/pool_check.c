@@ -25,7 +25,7 @@ static bool gpu_consistent(const struct pool_gpu *g) {
     for (int32_t i = 0; i < g->board.slices; i++) {
         if (g->held.at[i] > 0) {
             const struct mig_profile *q = &g->board.profiles[g->held.at[i] - 1];
-            uint32_t span = ((1u << q->size) - 1) << i;
+            uint32_t span = mig_span(i, q->size);
             if ((seen & span) != 0 || g->held_whole || (q->starts & (1u << i)) == 0) {
                 return false;
             }

@@ -161,25 +161,8 @@ bool pins_pick(const struct pool_gpu *g, struct str queue, uint32_t resource, st
 
 int32_t pins_avoid(const struct pool_gpu *g, struct str queue, int32_t profile) {
     struct mig_state s = gpu_state(g);
-    uint32_t others = pins_of_others(g, queue);
-    int32_t best = -1, most = -1;
-    int least = INVENTORY_SLICES_MAX + 1;
-    for (int32_t i = 0; i < g->board.slices; i++) {
-        if (!mig_legal(&g->board, &s, (size_t)profile, i)) {
-            continue;
-        }
-        struct mig_state after = s;
-        after.at[i] = (int8_t)(profile + 1);
-        uint32_t span = ((1u << g->board.profiles[profile].size) - 1) << i;
-        int over = __builtin_popcount(others & span);
-        int32_t left = mig_capability(&g->board, &after);
-        if (over < least || (over == least && left > most)) {
-            best = i;
-            least = over;
-            most = left;
-        }
-    }
-    return best;
+    int32_t left;
+    return mig_best_start(&g->board, &s, (size_t)profile, pins_of_others(g, queue), &left);
 }
 
 int64_t pins_cost(const struct pool_gpu *g, struct str queue, const struct pick *k) {
@@ -187,6 +170,6 @@ int64_t pins_cost(const struct pool_gpu *g, struct str queue, const struct pick 
         return 0;
     }
     uint32_t span =
-        k->profile < 0 ? UINT32_MAX : ((1u << g->board.profiles[k->profile].size) - 1) << k->start;
+        k->profile < 0 ? UINT32_MAX : mig_span(k->start, g->board.profiles[k->profile].size);
     return overlap(g, queue, span);
 }

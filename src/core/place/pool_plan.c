@@ -112,7 +112,7 @@ static bool pick_on(const struct pool *p, struct pool_gpu *g, const struct pool_
     }
     int32_t left;
     struct mig_state s = gpu_state(g);
-    *ret = (struct pick){g, q, mig_best_start(&g->board, &s, (size_t)q, &left)};
+    *ret = (struct pick){g, q, mig_best_start(&g->board, &s, (size_t)q, 0, &left)};
     return ret->start >= 0;
 }
 

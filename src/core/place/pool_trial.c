@@ -139,7 +139,7 @@ static void claim_move(struct pool *p, struct seat *s, bool on) {
         }
         bool whole = d->profile_id < 0;
         uint32_t all = (uint32_t)((UINT64_C(1) << g->board.slices) - 1);
-        uint32_t span = whole ? all : (((1u << d->size) - 1) << d->start) & all;
+        uint32_t span = whole ? all : mig_span(d->start, d->size) & all;
         g->shut = on ? g->shut | span : g->shut & ~span;
         g->shut_whole = whole ? on : g->shut_whole;
     }

@@ -1,15 +1,11 @@
 /* mig (core): legal placements of slices and what they leave. */
-#include "core/place/mig.h"
-
-static uint32_t span(int32_t start, int32_t size) {
-    return ((1u << size) - 1) << start;
-}
+#include "core/mig/mig.h"
 
 uint32_t mig_mask(const struct mig_board *b, const struct mig_state *s) {
     uint32_t mask = s->shut;
     for (int32_t i = 0; i < b->slices; i++) {
         if (s->at[i] > 0) {
-            mask |= span(i, b->profiles[s->at[i] - 1].size);
+            mask |= mig_span(i, b->profiles[s->at[i] - 1].size);
         }
     }
     return mask;
@@ -29,8 +25,8 @@ static bool count_allows(const struct mig_board *b, const struct mig_state *s, s
 
 static bool start_free(const struct mig_board *b, uint32_t mask, const struct mig_profile *p,
                        int32_t start) {
-    return start >= 0 && start + p->size <= b->slices && (p->starts & (1u << start)) != 0 &&
-           (mask & span(start, p->size)) == 0;
+    return mig_start_legal(p->starts, p->size, b->slices, start) &&
+           (mask & mig_span(start, p->size)) == 0;
 }
 
 bool mig_legal(const struct mig_board *b, const struct mig_state *s, size_t profile,
@@ -54,8 +50,9 @@ int32_t mig_capability(const struct mig_board *b, const struct mig_state *s) {
 }
 
 int32_t mig_best_start(const struct mig_board *b, const struct mig_state *s, size_t profile,
-                       int32_t *ret_left) {
+                       uint32_t avoid, int32_t *ret_left) {
     int32_t best = -1, left = -1;
+    int least = INVENTORY_SLICES_MAX + 1;
     uint32_t mask = mig_mask(b, s);
     if (!count_allows(b, s, profile)) {
         return -1;
@@ -64,12 +61,17 @@ int32_t mig_best_start(const struct mig_board *b, const struct mig_state *s, siz
         if (!start_free(b, mask, &b->profiles[profile], i)) {
             continue;
         }
+        int taken = __builtin_popcount(avoid & mig_span(i, b->profiles[profile].size));
+        if (taken > least) {
+            continue;
+        }
         struct mig_state after = *s;
         after.at[i] = (int8_t)(profile + 1);
         int32_t c = mig_capability(b, &after);
-        if (c > left) {
+        if (taken < least || c > left) {
             best = i;
             left = c;
+            least = taken;
         }
     }
     if (best >= 0) {
@@ -78,16 +80,18 @@ int32_t mig_best_start(const struct mig_board *b, const struct mig_state *s, siz
     return best;
 }
 
-int32_t mig_most(const struct mig_board *b, size_t profile) {
-    struct mig_state s = {{0}};
-    const struct mig_profile *p = &b->profiles[profile];
+int32_t mig_more(const struct mig_board *b, const struct mig_state *s, size_t profile) {
+    struct mig_state after = *s;
     int32_t n = 0;
-    for (int32_t i = 0; i < b->slices;
-         i++) { /* starts of one profile are evenly spaced: greedy is best */
-        if (mig_legal(b, &s, profile, i)) {
-            s.at[i] = (int8_t)(profile + 1);
+    for (int32_t i = 0; i < b->slices; i++) { /* equal pieces fit best from the left */
+        if (mig_legal(b, &after, profile, i)) {
+            after.at[i] = (int8_t)(profile + 1);
             n++;
         }
     }
-    return n < p->max ? n : p->max;
+    return n;
+}
+
+int32_t mig_most(const struct mig_board *b, size_t profile) {
+    return mig_more(b, &(struct mig_state){{0}}, profile);
 }

@@ -1,5 +1,5 @@
 /* Tests of slice geometry: the number of valid states of known boards, and the best starts. */
-#include "core/place/mig.h"
+#include "core/mig/mig.h"
 
 #include <stdlib.h>
 
@@ -78,7 +78,7 @@ static void best_starts(void **state) {
     } want[] = {{G1, 6, 14}, {G1D, 6, 14}, {G2, 4, 12}, {G3, 4, 10}, {G4, 0, 7}, {G7, 0, 0}};
     for (size_t i = 0; i < 6; i++) {
         int32_t left = -1;
-        assert_int_equal(mig_best_start(&b, &empty, want[i].profile, &left), want[i].start);
+        assert_int_equal(mig_best_start(&b, &empty, want[i].profile, 0, &left), want[i].start);
         assert_int_equal(left, want[i].left);
     }
     const int32_t after_1g[] = {12, 12, 12, 12, 13, 13, 14};
