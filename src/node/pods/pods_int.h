@@ -122,8 +122,8 @@ struct pods {
     int retired_pid;
     char userns[48]; /* that the server joins; "": it makes its own */
     int server_fd;
-    struct pod *waiting;   /* for their turn */
-    size_t n_turns, turns; /* given; of all */
+    struct pod *waiting, *last_waiting; /* for their turn */
+    size_t n_turns, turns;              /* given; of all */
     struct timer *turner;
     bool synced;
     struct pods_usage *usage;

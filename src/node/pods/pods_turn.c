@@ -6,32 +6,33 @@
 
 #include "node/pods/pods_int.h"
 
-enum { TURNS_FIRST = 8, TURNS_OF_CPU = 8 };
+enum { TURNS_FIRST = 4, TURNS_OF_CPU = 4 };
 
 size_t pods_turns_of_machine(void) {
     return TURNS_FIRST + TURNS_OF_CPU * (size_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 static void enqueue(struct pod *p) {
-    struct pod **at = &p->pods->waiting;
+    struct pods *ps = p->pods;
 
     if (p->turn == POD_TURN_WAITS) {
         return;
     }
-    for (; *at; at = &(*at)->next_waiting) {
-    }
-    *at = p;
+    *(ps->waiting ? &ps->last_waiting->next_waiting : &ps->waiting) = p;
+    ps->last_waiting = p;
     p->next_waiting = NULL;
     p->turn = POD_TURN_WAITS;
 }
 
 static void dequeue(struct pod *p) {
-    struct pod **at = &p->pods->waiting;
+    struct pod **at = &p->pods->waiting, *before = NULL;
 
     while (*at != p) {
-        at = &(*at)->next_waiting;
+        before = *at;
+        at = &before->next_waiting;
     }
     *at = p->next_waiting;
+    p->pods->last_waiting = p == p->pods->last_waiting ? before : p->pods->last_waiting;
 }
 
 void pods_next_turns(void *ctx) {

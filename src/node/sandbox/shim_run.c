@@ -346,6 +346,8 @@ static void tell_state(struct shim *s, bool quiet) {
     }
     if ((s->dirty && (quiet || now - s->dirty_mono >= SETTLE_MOST_MS * NS_PER_MS)) ||
         (s->late_mono && now >= s->late_mono)) {
+        shim_talk_open(
+            s); /* who hears that the pod runs may talk to it; a pod that is over by now needs no socket */
         shim_state_write(s, "Running");
     }
 }
@@ -513,7 +515,6 @@ int shim_run(const char *dir) {
         release(&s);
         return 1;
     }
-    shim_talk_open(&s);
     run(&s);
     shim_talk_close(&s);
     cgroup_remove(s.sandbox.cgroup, s.sandbox.cgroup_name);

@@ -517,11 +517,11 @@ static void on_listen(struct shim *s, void *who) {
 }
 
 void shim_talk_open(struct shim *s) {
-    struct shim_talk *k = mem_zalloc(sizeof(*k));
+    struct shim_talk *k = s->talk ? NULL : mem_zalloc(sizeof(*k));
     struct sockaddr_un a = {.sun_family = AF_UNIX};
-    int dir = open(s->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int dir = k ? open(s->dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 
-    if (k == NULL || dir == -1) {
+    if (dir == -1) {
         mem_free(k);
         return;
     }

@@ -13,7 +13,7 @@
 
 enum { TALK_SESSIONS = 128, TALK_WAITING = 64 << 10 };
 
-/* Listens; a pod without a socket runs all the same. */
+/* Listens, if it does not yet; a pod without a socket runs all the same. */
 void shim_talk_open(struct shim *s);
 void shim_talk_close(struct shim *s);
 void shim_talk_poll(struct shim *s, struct shim_poll *p);
