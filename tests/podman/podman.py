@@ -70,7 +70,7 @@ def log_has(b, what, word, seconds=30):
 def test_container(b):
     """The image's files, variables and user; its volumes and GPU slice; the log and the exit status come back."""
     b.kubectl("create", "configmap", "settings", "--from-literal=a=from the map")
-    b.apply(container("one", "cat /mark /etc/settings/a /private/root; echo; echo $WORD $FROM_IMAGE; echo x >/scratch/x;"
+    b.apply(container("one", "cat /mark /etc/settings/a /private/root /srv/dev/kept; echo; echo $WORD $FROM_IMAGE; echo x >/scratch/x;"
                       "echo changed >/private/root; ls /scratch / | tr '\\n' ' '; id -u; pwd; echo $HOME;"
                       "echo $CUDA_VISIBLE_DEVICES; echo to stderr >&2; exit 3",
                       limits={"nvidia.com/mig-1g.18gb": 1},
@@ -82,6 +82,10 @@ def test_container(b):
     check(status["imageID"].startswith("sha256:") and len(status["imageID"]) == 71, f"{status}")
     for word in ("first\n", "from the map", "of root\n", "two words yes\n", "x", " 0\n/\n/root\n", "MIG-", "to stderr"):
         check(word in log, f"{word!r} is not in the log: {log}")
+    check("kept" in log, log)
+    modes = [os.lstat(os.path.join(d, f)).st_mode for d, _, files in os.walk(b.data + "/images") for f in files]
+    check(len(modes) > 5 and not any(m & 0o6000 for m in modes), "set-user-id programs of an image")
+    check(os.stat(b.data + "/images").st_mode & 0o077 == 0, "others may reach the image's files")
     listed = log.split("/scratch:")[1].split()
     check("work" not in listed and "var" not in listed and "home" not in listed, f"files of the machine: {listed}")
 
@@ -260,7 +264,7 @@ def test_archives(b):
     log_has(b, "runs", "up")
     check(name not in b.berth("image", "prune", "--unused", "0s", "--data", b.data), "an image that is used was removed")
     b.kubectl("delete", "pod", "runs", "before", "--grace-period=0")
-    check(name in b.berth("image", "prune", "--unused", "0s", "--data", b.data), "it is removed when nobody uses it")
+    wait_for("it is removed when nobody uses it", lambda: name in b.berth("image", "prune", "--unused", "0s", "--data", b.data))
     check(name not in b.berth("image", "list", "--data", b.data), "it is listed still")
     check(images.podman("image", "exists", name, ok=False).returncode == 1, "podman keeps what Berth brought")
     bad = b.berth("image", "load", "/nowhere.tar", "--data", b.data, ok=False)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "node/images/image_files.h"
 #include "node/images/image_reach.h"
 #include "node/images/image_user.h"
 #include "node/images/podman.h"
@@ -20,7 +21,7 @@ enum { OUT_MOST = 16 << 20, ID_SHORT = 12 };
 
 static int lock_store(const char *dir, int how, int *ret, struct err *err) {
     char path[PATH_LEN];
-    int code = dir_make(dir, 0711, err);
+    int code = dir_make(dir, 0700, err);
 
     code = code ? code : path_join(path, dir, "lock", err);
     if (code) {
@@ -73,9 +74,14 @@ static void write_meta(struct buf *b, yyjson_val *v, const struct image_user *u,
 static int export_to(struct str id, const char *root, struct arena *a, struct err *err) {
     const char *name =
         arena_f(a, "berth-unpack-%d-%.*s", (int)getpid(), STR_ARG(str_head(id, ID_SHORT))).p;
-    const char *make[] = {
-        "create", "--network=none", "--entrypoint=[\"/x\"]", "--name", name, arena_str(a, id).p,
-        NULL};
+    const char *make[] = {"create",
+                          "--network=none",
+                          "--image-volume=ignore",
+                          "--entrypoint=[\"/x\"]",
+                          "--name",
+                          name,
+                          arena_str(a, id).p,
+                          NULL};
     const char *end[] = {"rm", "--force", "--ignore", name, NULL};
     const struct podman_call create = {.argv = make}, rm = {.argv = end};
     struct buf out;
@@ -102,6 +108,7 @@ static int unpack(const char *dir, struct str id, bool ours, struct arena *a, st
     code = code ? code : dir_remove(part, err);
     code = code ? code : dir_make(root, 0755, err);
     code = code ? code : export_to(id, root, a, err);
+    code = code ? code : image_files_tame(root, err);
     code = code ? code : image_user_find(root, json_str_at(v, "Config.User"), &user, err);
     buf_init(&b, OUT_MOST);
     if (code == 0) {

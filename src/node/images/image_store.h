@@ -7,7 +7,8 @@
  *
  * ID is 64 hexadecimal digits. An image that was pulled with credentials is for the namespaces that had them; what was
  * pulled without, or loaded by who runs Berth, is for anyone. A folder is complete when image.json is there, and never
- * changes then. The node reads; who fetches (image_get.h) and `berth image` write, each file by rename.
+ * changes then. All of it is its owner's alone (0700): what an image brings is no program of the machine. The node
+ * reads; who fetches (image_get.h) and `berth image` write, each file by rename.
  */
 #ifndef BERTH_NODE_IMAGE_STORE_H
 #define BERTH_NODE_IMAGE_STORE_H

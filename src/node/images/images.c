@@ -453,7 +453,7 @@ static void remove_auth(const char *dir) {
 }
 
 struct images *images_new(const struct images_options *o, struct err *err) {
-    struct images *im = dir_make(o->dir, 0711, err) ? NULL : mem_zalloc(sizeof(*im));
+    struct images *im = dir_make(o->dir, 0700, err) ? NULL : mem_zalloc(sizeof(*im));
 
     if (im == NULL) {
         return NULL;

@@ -171,8 +171,8 @@ int podman_export(const char *name, const char *into, struct err *err) {
                           "-C",
                           into,
                           "--numeric-owner",
-                          "--mode=u+rwX,ug-s",
                           geteuid() == 0 ? "--same-owner" : "--no-same-owner",
+                          "--anchored",
                           "--exclude=dev/*",
                           NULL};
     int pipes[2];

@@ -24,7 +24,7 @@ struct podman_call {
 /* Runs it to its end; what it prints comes in `out`. ERR_UNSUPPORTED: it is not installed; ERR_IO: it failed, with what
  * it said last. */
 int podman_run(const struct podman_call *c, struct buf *out, struct err *err);
-/* The files of container `name` into the folder `into`, owners and modes as they are (as root), without set-user-id. */
+/* The files of container `name` into the folder `into`, owners and modes as they are (as root). */
 int podman_export(const char *name, const char *into, struct err *err);
 
 #endif
