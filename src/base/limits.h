@@ -132,6 +132,7 @@ enum {
     LIMIT_LOG_FILE_BYTES = 10 << 20,     /* one container log file before rotation */
     LIMIT_LOG_FILES = 5,
     LIMIT_POD_ENV = 4096,
+    LIMIT_EPHEMERAL_CONTAINERS = 16, /* of one pod, ever: they are never taken away */
     LIMIT_PODS_PER_NODE = 1000,
     LIMIT_EXEC_ARGS = 1024,              /* of a command that is executed in a container, and ... */
     LIMIT_EXEC_ARGS_BYTES = 30 << 10,    /* ... their bytes: they come in the line of one request */

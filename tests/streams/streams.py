@@ -294,6 +294,52 @@ def test_run(b):
     wait_for("the pod to be gone", lambda: b.kubectl("get", "pod", "r", ok=False).returncode != 0)
 
 
+def test_debug(b):
+    """kubectl debug: a container is added to a pod that runs, sees its processes, has its network, and ends by itself."""
+    p = pod("p", ("sh", "-c", "echo $$ > /tmp/pid; exec sleep 98765"))
+    p["spec"]["volumes"] = [{"name": "v", "emptyDir": {}}]
+    start(b, p)
+    t = Terminal(b, "debug", "-it", "p", "--image=none", "--target=main", "-c", "look")
+    t.type("ps -e -o args; echo address-$(hostname -I 2>/dev/null); id -u\n")
+    t.wait("sleep 98765")
+    t.wait("address-")
+    t.type("exit 3\n")
+    t.end()
+    state = wait_for("its end", lambda: [s["state"].get("terminated") for s in b.get("pod", "p")["status"]["ephemeralContainerStatuses"]
+                                         if s["name"] == "look" and "terminated" in s["state"]])
+    check(state[0]["exitCode"] == 3, str(state))
+    check(b.get("pod", "p")["status"]["phase"] == "Running", "the pod goes on")
+    # With a command, a variable from a ConfigMap that comes late, and over a restart of Berth.
+    add = {"spec": {"ephemeralContainers": [{"name": "late", "image": "none", "command": ["sh", "-c", "echo got $A; exec sleep 1000"],
+           "env": [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "m", "key": "a"}}}],
+           "volumeMounts": [{"name": "v", "mountPath": "/v"}]}]}}
+    patch = ("patch", "pod", "p", "--subresource=ephemeralcontainers", "--type=strategic", "-p")
+    b.kubectl(*patch, json.dumps(add))
+    b.kubectl("create", "configmap", "m", "--from-literal=a=value")
+    wait_for("what it says", lambda: b.kubectl("logs", "p", "-c", "late", ok=False).stdout == "got value\n", 60)
+    b.stop()
+    b.up()
+    check(b.kubectl("exec", "p", "-c", "late", "--", "sh", "-c", "ls -d /v") == "/v\n", "it outlives Berth")
+    # What it may not have, and who may not change it.
+    for want, more in (("ports", {"ports": [{"containerPort": 80}]}), ("resources", {"resources": {"limits": {"nvidia.com/gpu": "1"}}}),
+                       ("livenessProbe", {"livenessProbe": {"exec": {"command": ["true"]}}}), ("lifecycle", {"lifecycle": {"preStop": {"exec": {"command": ["true"]}}}}),
+                       ("targetContainerName", {"targetContainerName": "nobody"}), ("subPath", {"volumeMounts": [{"name": "v", "mountPath": "/v", "subPath": "x"}]}),
+                       ("securityContext.privileged", {"securityContext": {"privileged": True}})):
+        done = b.kubectl(*patch, json.dumps({"spec": {"ephemeralContainers": [dict({"name": "x", "image": "none"}, **more)]}}), ok=False)
+        check(want in done.stderr and done.returncode, f"{want}: {done.stderr}")
+    done = b.kubectl("patch", "pod", "p", "--type=strategic", "-p", json.dumps({"spec": {"ephemeralContainers": [{"name": "y", "image": "none"}]}}), ok=False)
+    check("pod updates may not change" in done.stderr, done.stderr)
+    done = b.kubectl(*patch, json.dumps({"spec": {"ephemeralContainers": [{"name": "late", "image": "other"}]}}), ok=False)
+    check("may not be changed or removed" in done.stderr, done.stderr)
+    b.kubectl("create", "clusterrole", "reader", "--verb=get,list,patch", "--resource=pods")
+    b.kubectl("create", "clusterrolebinding", "reader", "--clusterrole=reader", "--user=reader")
+    done = b.kubectl("--as=reader", *patch, json.dumps({"spec": {"ephemeralContainers": [{"name": "z", "image": "none"}]}}), ok=False)
+    check("pods/ephemeralcontainers" in done.stderr.replace('"', "") or "forbidden" in done.stderr, done.stderr)
+    # A pod that ends does not wait for it.
+    b.kubectl("delete", "pod", "p")
+    wait_for("its end", lambda: b.kubectl("get", "pod", "p", ok=False).returncode)
+
+
 def tenant(b, name):
     """A kubeconfig of a ServiceAccount that may only exec."""
     b.kubectl("create", "serviceaccount", name)

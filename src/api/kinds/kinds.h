@@ -67,6 +67,11 @@ struct pod_refusal {
 const struct pod_refusal *pod_refusals(bool container, size_t *ret_n);
 /* Causes for them: of a pod, or of the template of one, that is created. */
 void pod_refuse(yyjson_mut_val *spec, const struct path *at, struct causes *c);
+/* Of one container. */
+void pod_refuse_container(yyjson_mut_val *container, const struct path *at, struct causes *c);
+/* Of a pod whose ephemeral containers are written. */
+void pod_ephemeral_check(yyjson_mut_val *spec, yyjson_val *was, const struct path *at,
+                         struct causes *c);
 void pod_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out);
 void pod_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
 /* a Job's spec, its selector apart: for everything that makes Jobs */

@@ -108,8 +108,8 @@ const struct kind kind_pod = {
         (const char *const[]){"spec.nodeName", "spec.restartPolicy", "spec.schedulerName",
                               "spec.serviceAccountName", "spec.hostNetwork", "status.phase",
                               "status.podIP", "status.podIPs", "status.nominatedNodeName", NULL},
-    .subresources =
-        (const char *const[]){"attach", "binding", "eviction", "exec", "log", "portforward", NULL},
+    .subresources = (const char *const[]){"attach", "binding", "ephemeralcontainers", "eviction",
+                                          "exec", "log", "portforward", NULL},
     .set_defaults = pod_defaults,
     .prepare = pod_prepare,
     .check = pod_check,

@@ -392,7 +392,6 @@ static void check_pod_change(yyjson_mut_val *spec, yyjson_val *was, struct cause
     static const char *const handled[] = {
         "containers",
         "initContainers",
-        "ephemeralContainers",
         "activeDeadlineSeconds",
         "tolerations",
         "schedulingGates",
@@ -478,6 +477,9 @@ void pod_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
         check_whole_pod(spec, &at, c);
         pod_spec_check(spec, &at, c);
         pod_refuse(spec, &at, c);
+    } else if (c->ephemeral) {
+        pod_ephemeral_check(spec, json_get(old, STR("spec")), &at, c);
+        pod_spec_check(spec, &at, c);
     } else {
         check_pod_change(spec, json_get(old, STR("spec")), c);
         pod_spec_check(spec, &at, c);

@@ -36,7 +36,7 @@ static const struct pod_refusal of_pod[] = {
      "the queue of a pod is named by label kueue.x-k8s.io/queue-name"},
     {"os.name", REFUSED_UNLESS, linux_only, NO_WINDOWS},
     {"ephemeralContainers", REFUSED_SET, NULL,
-     "ephemeral containers are not served; use kubectl exec"},
+     "ephemeral containers are added to a pod that is there; use kubectl debug"},
 };
 
 static const struct pod_refusal of_container[] = {
@@ -112,6 +112,12 @@ static void follow(const struct pod_refusal *r, const char *rest, yyjson_mut_val
     }
 }
 
+void pod_refuse_container(yyjson_mut_val *container, const struct path *at, struct causes *c) {
+    for (size_t i = 0; i < COUNT(of_container); i++) {
+        follow(&of_container[i], of_container[i].path, container, at, c);
+    }
+}
+
 void pod_refuse(yyjson_mut_val *spec, const struct path *at, struct causes *c) {
     static const char *const lists[] = {"initContainers", "containers"};
 
@@ -122,9 +128,7 @@ void pod_refuse(yyjson_mut_val *spec, const struct path *at, struct causes *c) {
         struct path list_at = path_member(at, lists[l]);
         EACH(json_mget(spec, str_of(lists[l])), k, container) {
             struct path here = path_index(&list_at, k);
-            for (size_t i = 0; i < COUNT(of_container); i++) {
-                follow(&of_container[i], of_container[i].path, container, &here, c);
-            }
+            pod_refuse_container(container, &here, c);
             struct path policy = path_member(&here, "restartPolicy");
             struct str text = json_mstr_at(container, "restartPolicy");
             if (text.n > 0 && (l == 1 || !str_is(text, "Always"))) {

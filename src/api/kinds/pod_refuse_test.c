@@ -167,10 +167,64 @@ static void test_refused(void **state) {
            "spec.initContainers[0].restartPolicy: Forbidden: ");
 }
 
+/* now, was: specs of a pod whose ephemeral containers are written. */
+static void ephemeral(const char *now, const char *was, const char *want) {
+    struct arena a;
+    struct causes c = {.arena = &a};
+    struct path at = path_member(NULL, "spec");
+    yyjson_mut_doc *d;
+    yyjson_doc *old;
+    struct buf b;
+    struct err err;
+
+    arena_init(&a, 16 << 20);
+    buf_init(&b, 1 << 16);
+    assert_ok(json_parse_mut(&a, str_of(now), &d, &err), &err);
+    assert_ok(json_parse(&a, str_of(was), &old, &err), &err);
+    pod_ephemeral_check(yyjson_mut_doc_get_root(d), yyjson_doc_get_root(old), &at, &c);
+    for (size_t i = 0; i < c.n; i++) {
+        buf_f(&b, "%.*s: %.*s\n", STR_ARG(c.v[i].field), STR_ARG(c.v[i].text));
+    }
+    if (!*want ? b.n > 0 : strstr(buf_cstr(&b), want) == NULL) {
+        fail_msg("%s: %s", now, buf_cstr(&b));
+    }
+    buf_release(&b);
+    arena_release(&a);
+}
+
+#define EPHEMERAL(list) "{\"containers\":[{\"name\":\"a\"}],\"ephemeralContainers\":[" list "]}"
+#define DEBUGGER(more) EPHEMERAL("{\"name\":\"d\",\"image\":\"i\"" more "}")
+#define NOT_HERE "Forbidden: cannot be set for an Ephemeral Container"
+
+static void test_ephemeral(void **state) {
+    ephemeral(DEBUGGER(""), EPHEMERAL(""), "");
+    ephemeral(DEBUGGER(",\"targetContainerName\":\"a\",\"resources\":{},\"tty\":true"),
+              EPHEMERAL(""), "");
+    ephemeral(DEBUGGER(",\"resources\":{\"limits\":{\"nvidia.com/gpu\":1}}"), EPHEMERAL(""),
+              "spec.ephemeralContainers[0].resources: " NOT_HERE);
+    ephemeral(DEBUGGER(",\"ports\":[{\"containerPort\":1}]"), EPHEMERAL(""),
+              "spec.ephemeralContainers[0].ports: " NOT_HERE);
+    ephemeral(DEBUGGER(",\"volumeMounts\":[{\"name\":\"v\",\"subPath\":\"x\"}]"), EPHEMERAL(""),
+              "spec.ephemeralContainers[0].volumeMounts[0].subPath: " NOT_HERE);
+    ephemeral(DEBUGGER(",\"targetContainerName\":\"z\""), EPHEMERAL(""),
+              "spec.ephemeralContainers[0].targetContainerName: Invalid value: \"z\"");
+    ephemeral(DEBUGGER(",\"securityContext\":{\"privileged\":true}"), EPHEMERAL(""),
+              "spec.ephemeralContainers[0].securityContext.privileged: Forbidden: ");
+    ephemeral(EPHEMERAL("{\"name\":\"a\"}"), EPHEMERAL(""),
+              "spec.ephemeralContainers[0].name: Duplicate value: \"a\"");
+    ephemeral(EPHEMERAL(""), DEBUGGER(""), "spec.ephemeralContainers: Forbidden: existing");
+    ephemeral(DEBUGGER(",\"tty\":true"), DEBUGGER(""),
+              "spec.ephemeralContainers: Forbidden: existing");
+    /* One that was there is not judged again. */
+    ephemeral(DEBUGGER(",\"ports\":[{\"containerPort\":1}]"),
+              DEBUGGER(",\"ports\":[{\"containerPort\":1}]"), "");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_field_has_a_row),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_ephemeral),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

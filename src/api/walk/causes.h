@@ -27,6 +27,7 @@ struct causes {
     size_t n, cap;
     size_t bytes; /* of the texts; beyond LIMIT_CAUSES or LIMIT_CAUSES_BYTES no more are kept */
     bool status_alone; /* all but the status is as it was stored: rules about that need not look */
+    bool ephemeral;    /* of a pod: its ephemeral containers are written, and nothing else */
     yyjson_mut_val *claims; /* of a StatefulSet: their names count among the volumes */
     bool claims_elsewhere;  /* mounts may name what is not among the volumes */
 };

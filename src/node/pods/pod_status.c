@@ -366,6 +366,7 @@ void pod_status_write(const struct pod_status_in *in, struct buf *b, const char 
     add_conditions(b, in, phase, init_pending);
     add_list(b, in, "spec.initContainers", "initContainerStatuses", init_pending);
     add_list(b, in, "spec.containers", "containerStatuses", init_pending);
+    add_list(b, in, "spec.ephemeralContainers", "ephemeralContainerStatuses", init_pending);
     buf_c(b, "}}");
     *ret_phase = phase;
 }

@@ -229,6 +229,7 @@ static struct str read_status(struct pod *p, char phase[16]) {
         p->stop_grace_s = json_i64_at(root, "metadata.deletionGracePeriodSeconds", 30);
         p->deadline_s = json_i64_at(root, "spec.activeDeadlineSeconds", 0);
         p->notes = hash_notes(root);
+        p->later = yyjson_arr_size(json_path(root, "spec.ephemeralContainers"));
         p->gated = yyjson_arr_size(json_path(root, "spec.readinessGates")) > 0;
     }
     arena_release(&a);
@@ -264,7 +265,7 @@ void pods_put(struct pods *ps, const struct object *obj) {
     } else if (first || p->gated || (p->state == POD_OVER && !over)) {
         pod_report(p);
     }
-    if (first || notes != p->notes) {
+    if (first || notes != p->notes || p->later != p->told_later) {
         pod_live_now(p);
     }
 }

@@ -62,10 +62,11 @@ struct pod {
     bool fresh_fetch; /* sources are read anew at the next try */
     int tries, fetching;
     int64_t start_ns, retry_mono, asked_mono;
-    int64_t deadline_s; /* activeDeadlineSeconds; 0: none */
-    uint64_t notes;     /* of its labels and annotations, to see that they change */
-    bool gated;         /* it has readiness gates: others' conditions count for its own */
-    bool recovering;    /* its state is read for the first time by this node */
+    int64_t deadline_s;       /* activeDeadlineSeconds; 0: none */
+    size_t later, told_later; /* ephemeral containers: that it has, that its shim was told of */
+    uint64_t notes;           /* of its labels and annotations, to see that they change */
+    bool gated;               /* it has readiness gates: others' conditions count for its own */
+    bool recovering;          /* its state is read for the first time by this node */
     int64_t stop_grace_s;
     bool stop_sent;
     int wd;           /* of inotify, -1 */
@@ -190,6 +191,7 @@ void pod_unwatch(struct pod *p);
 void pod_read_state(struct pod *p); /* may raise POD_EV_UP, POD_EV_DOWN */
 bool pod_shim_alive(const struct pod *p);
 void pod_send_stop(struct pod *p);
+void pod_send_more(struct pod *p); /* more.json is another */
 void pods_on_inotify(void *ctx, int events);
 void pod_end_strays(struct pod *p);
 

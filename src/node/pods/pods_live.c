@@ -1,7 +1,8 @@
 /*
  * pods_live: what the API makes for a pod's volumes, while it runs: ConfigMaps and Secrets are asked for again every
  * ten seconds, unless they are immutable, labels and annotations are followed at once, and tokens are had anew when
- * four fifths of their time are over. What is the same is not written; what lacks its source stays as it was.
+ * four fifths of their time are over. What is the same is not written; what lacks its source stays as it was. Ephemeral
+ * containers, which may need such sources as well, are told to the shim from here.
  *
  * One round of a pod: look at all volumes, which notes what must be fetched; fetch; look again, as one source may hide
  * the next, until nothing is missing; and write.
@@ -131,8 +132,39 @@ static void forget_sources(struct pod *p) {
     p->n_sources = 0;
 }
 
-static int follow_volumes(const struct pod_spec_in *in, void *store, struct err *err) {
-    return pod_spec_follow(in, *(bool *)store, err);
+/* What a look, or a change, is about. */
+struct live_look {
+    struct pod *pod;
+    bool store;
+};
+
+/* Ephemeral containers that its shim has not heard of. What can never be is told, and not tried again. */
+static int follow_containers(const struct pod_spec_in *in, const struct live_look *l,
+                             struct err *err) {
+    struct pod *p = l->pod;
+    size_t n = p->told_later;
+
+    if (p->later == p->told_later) {
+        return 0;
+    }
+    int code = pod_spec_more(in, l->store, &n, err);
+    if (code == ERR_INVALID && l->store) {
+        pod_tell(p, true, "Failed", "Ephemeral container: %s", err->text);
+        n = p->later;
+    } else if (code == 0 && l->store) {
+        pod_send_more(p);
+    }
+    p->told_later = n;
+    return code;
+}
+
+static int follow_all(const struct pod_spec_in *in, void *look, struct err *err) {
+    const struct live_look *l = look;
+    struct err other = {0};
+    int code = pod_spec_follow(in, l->store, err);
+    int more = follow_containers(in, l, code ? &other : err);
+
+    return code ? code : more;
 }
 
 static void follow(struct pod *p, bool store) {
@@ -140,10 +172,10 @@ static void follow(struct pod *p, bool store) {
     struct err err;
 
     arena_init(&a, 32 << 20);
-    bool lacks = pod_with_spec(p, &a, &err, follow_volumes, &store) != 0;
+    struct live_look l = {p, store};
+    bool lacks = pod_with_spec(p, &a, &err, follow_all, &l) != 0;
     if (store && lacks && !p->live->told) {
-        log_info(p->pods->o.log, "pod %s/%s: a volume stays as it is: %s", p->ns, p->name,
-                 err.text);
+        log_info(p->pods->o.log, "pod %s/%s: it stays as it is: %s", p->ns, p->name, err.text);
     }
     p->live->told = store ? lacks : p->live->told;
     arena_release(&a);
@@ -163,7 +195,8 @@ void pod_live_step(struct pod *p) {
     if (!has_failed(p)) {
         follow(p, true);
     }
-    l->poll_mono = has_failed(p) || may_change(p) ? next_round(p->pods) : INT64_MAX;
+    bool again = has_failed(p) || may_change(p) || p->later != p->told_later;
+    l->poll_mono = again ? next_round(p->pods) : INT64_MAX;
     forget_sources(p);
 }
 
@@ -180,6 +213,9 @@ void pod_live_now(struct pod *p) {
 
     if (l) {
         l->poll_mono = 0;
+    }
+    if (l && p->later != p->told_later) { /* somebody waits */
+        pod_live_step(p);
     }
 }
 

@@ -100,9 +100,8 @@ void pod_read_state(struct pod *p) {
     }
 }
 
-/* SIGTERM whose value is the grace period, to this very process: the pid is pinned before its start
- * time is compared. */
-static bool send_stop(int64_t pid, uint64_t start, int64_t grace_s) {
+/* A signal with a value, to this very process: the pid is pinned before its start time is compared. */
+static bool send_signal(int64_t pid, uint64_t start, int signum, int64_t value) {
     siginfo_t i = {0};
     int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
     bool sent = false;
@@ -111,12 +110,12 @@ static bool send_stop(int64_t pid, uint64_t start, int64_t grace_s) {
         return false;
     }
     if (proc_start((pid_t)pid) == start) {
-        i.si_signo = SIGTERM;
+        i.si_signo = signum;
         i.si_code = SI_QUEUE;
         i.si_pid = getpid();
         i.si_uid = getuid();
-        i.si_value.sival_int = (int)(grace_s > INT32_MAX ? INT32_MAX : grace_s);
-        sent = syscall(SYS_pidfd_send_signal, fd, SIGTERM, &i, 0) == 0;
+        i.si_value.sival_int = (int)(value > INT32_MAX ? INT32_MAX : value);
+        sent = syscall(SYS_pidfd_send_signal, fd, signum, &i, 0) == 0;
     }
     close(fd);
     return sent;
@@ -148,8 +147,12 @@ void pod_send_stop(struct pod *p) {
             return;
         }
     }
-    send_stop(p->shim_pid, p->shim_start, p->stop_grace_s);
+    send_signal(p->shim_pid, p->shim_start, SIGTERM, p->stop_grace_s);
     pod_report(p);
+}
+
+void pod_send_more(struct pod *p) {
+    send_signal(p->shim_pid, p->shim_start, SIGHUP, 0);
 }
 
 void pod_end_strays(struct pod *p) {

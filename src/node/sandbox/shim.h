@@ -11,7 +11,8 @@
  * A shim is a session leader and a child subreaper: whatever its containers start and abandon comes
  * back to it. It holds a lock on DIR/lock as long as it lives (so nobody needs to trust a pid to
  * know), runs DIR/spec.json once and never again, and tells what happened in DIR/state.json.
- * SIGTERM stops the pod; its value, when sent with sigqueue, is the grace period in seconds.
+ * SIGTERM stops the pod; its value, when sent with sigqueue, is the grace period in seconds. SIGHUP says that
+ * DIR/more.json has ephemeral containers to start; shims of versions before took no notice of it.
  *
  *     containers:  WAITING -> RUNNING -> DONE
  *                     ^          |
@@ -95,6 +96,7 @@ struct shim_check {
 struct shim_container {
     struct str name;
     bool init, sidecar;
+    bool ephemeral; /* came later, to look at the others: its end is nobody's concern */
     char **argv, **envp;
     struct sandbox_container inside;
     struct str image_id; /* whose root it has; empty: the machine's */
@@ -141,8 +143,8 @@ struct shim {
     int64_t grace_s, backoff_ms;
     struct sandbox sandbox;
     struct pod_cell cell;
-    struct shim_container *v;
-    size_t n;
+    struct shim_container *v; /* in memory that never moves */
+    size_t n, cap;
     int lock_fd, signal_fd;
     uint64_t
         start; /* of this process, as the kernel counts: tells it from another with its number */
@@ -175,6 +177,8 @@ int64_t shim_mono(void);
 
 /* shim_spec.c */
 int shim_spec_read(struct shim *s, struct err *err);
+/* Adds the containers of DIR/more.json, as far as there are such that are not known. */
+void shim_spec_more(struct shim *s);
 /* shim_state.c: DIR/state.json; phase is "Running", "Succeeded" or "Failed". */
 void shim_state_write(struct shim *s, const char *phase);
 /* An event for the API; the same again is counted. c may be NULL. */

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "node/files/files.h"
 #include "node/life/reach.h"
 #include "node/sandbox/proctree.h"
@@ -60,6 +61,9 @@ static bool wants_again(const struct shim *s, const struct shim_container *c) {
     bool failed = c->end.exit_code != 0;
 
     if (s->stopping) {
+        return false;
+    }
+    if (c->ephemeral) {
         return false;
     }
     if (c->sidecar) {
@@ -160,7 +164,7 @@ static bool over(const struct shim *s) {
         return true;
     }
     for (size_t i = 0; i < s->n; i++) {
-        if (!s->v[i].sidecar && s->v[i].state != CONTAINER_DONE) {
+        if (!s->v[i].sidecar && !s->v[i].ephemeral && s->v[i].state != CONTAINER_DONE) {
             return false;
         }
     }
@@ -292,6 +296,8 @@ static void on_signals(struct shim *s) {
     while (read(s->signal_fd, &i, sizeof(i)) == (ssize_t)sizeof(i)) {
         if (i.ssi_signo == SIGTERM) {
             stop(s, i.ssi_code == SI_QUEUE && i.ssi_int >= 0 ? i.ssi_int : s->grace_s);
+        } else if (i.ssi_signo == SIGHUP) {
+            shim_spec_more(s);
         }
     }
     reap(s);
@@ -383,7 +389,8 @@ static void wait_for_something(struct shim *s) {
 
 static const char *phase_at_end(const struct shim *s) {
     for (size_t i = 0; i < s->n; i++) {
-        if (!s->v[i].sidecar && (!s->v[i].end.set || s->v[i].end.exit_code != 0)) {
+        if (!s->v[i].sidecar && !s->v[i].ephemeral &&
+            (!s->v[i].end.set || s->v[i].end.exit_code != 0)) {
             return "Failed";
         }
     }
@@ -396,9 +403,10 @@ static int open_signals(struct shim *s) {
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
     sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
     sigprocmask(SIG_SETMASK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
+    signal(SIGHUP, SIG_DFL); /* one that is ignored would not be told of */
     s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return s->signal_fd;
 }
@@ -464,6 +472,7 @@ static void release(struct shim *s) {
         buf_release(&s->v[i].log.out);
         shim_life_end(&s->v[i]);
     }
+    mem_free(s->v);
     arena_release(&s->arena);
 }
 

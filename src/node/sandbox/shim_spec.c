@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "node/files/files.h"
 #include "node/sandbox/shim.h"
 #include "wire/json/json.h"
@@ -219,10 +220,41 @@ int shim_spec_read(struct shim *s, struct err *err) {
     if (n == 0 || n > SHIM_CONTAINERS_MAX) {
         return err_set(err, ERR_INVALID, "spec.json: %zu containers", n);
     }
-    s->v = ARENA_ARRAY(&s->arena, struct shim_container, n);
+    s->cap = n + LIMIT_EPHEMERAL_CONTAINERS;
+    s->cap = s->cap < SHIM_CONTAINERS_MAX ? s->cap : SHIM_CONTAINERS_MAX;
+    s->v = mem_zalloc(s->cap * sizeof(*s->v));
     yyjson_arr_iter_init(list, &it);
     while (s->v && (e = yyjson_arr_iter_next(&it))) {
         read_container(s, &s->v[s->n++], e);
     }
-    return arena_ok(&s->arena);
+    return s->v ? arena_ok(&s->arena) : err_set(err, ERR_NOMEM, "no memory");
+}
+
+static bool is_known(const struct shim *s, struct str name) {
+    for (size_t i = 0; i < s->n; i++) {
+        if (str_eq(s->v[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void shim_spec_more(struct shim *s) {
+    yyjson_arr_iter it;
+    struct str bytes;
+    yyjson_doc *doc;
+    yyjson_val *e;
+
+    if (file_load(s->dir, "more.json", &s->arena, &bytes, NULL) ||
+        json_parse(&s->arena, bytes, &doc, NULL)) {
+        return;
+    }
+    yyjson_arr_iter_init(json_get(yyjson_doc_get_root(doc), STR("containers")), &it);
+    while ((e = yyjson_arr_iter_next(&it)) && s->n < s->cap) {
+        if (!is_known(s, json_str_at(e, "name"))) {
+            read_container(s, &s->v[s->n], e);
+            s->v[s->n++].ephemeral = true;
+            s->dirty = true;
+        }
+    }
 }

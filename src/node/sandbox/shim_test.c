@@ -418,6 +418,36 @@ static bool told(struct bed *b, const char *reason, const char *text) {
     "{\"exec\":[\"sh\",\"-c\",\"" command "\"],\"delay\":0,\"period\":1,\"timeout\":5," more       \
     "\"success\":1,\"failure\":1}"
 
+/* One that comes later, by more.json and SIGHUP; the pod's end does not wait for it, nor fail with it. */
+static void test_ephemeral(void **state) {
+    struct bed *b = *state;
+    const char *end = arena_f(&b->arena, "%s/end", b->dir).p;
+    int status;
+
+    spec(b, "Never",
+         container(b, "main", "",
+                   arena_f(&b->arena, "while [ ! -e %s ]; do sleep 0.02; done", end).p));
+    pid_t pid = start(b);
+    until(b, "state", "\"running\"");
+    struct str more = arena_f(&b->arena, "{\"containers\":[%s,%s]}",
+                              container(b, "look", "", "echo looked; exit 3"),
+                              container(b, "stay", "", "exec sleep 1000"));
+    assert_int_equal(file_store(b->dir, "more.json", more, 0600, NULL), 0);
+    kill(pid, SIGHUP);
+    kill(pid, SIGHUP); /* what is known is not started again */
+    for (int i = 0; i < 4000 && (str_empty(json_str_at(container_state(b, 1), "end.reason")) ||
+                                 !str_is(json_str_at(container_state(b, 2), "state"), "running"));
+         i++) {
+        usleep(5000);
+    }
+    assert_int_equal(json_i64_at(container_state(b, 1), "end.exitCode", 0), 3);
+    assert_str_eq(all_text(b, "log/look", "0.log"), STR("looked\n"));
+    assert_null(container_state(b, 3));
+    close(open(end, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_str_eq(json_str_at(state_json(b), "phase"), STR("Succeeded"));
+}
+
 /* A container that logs all the time is told of as soon as one that is silent. */
 static void test_readiness(void **state) {
     struct bed *b = *state;
@@ -538,6 +568,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rotation, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stop_by_signal, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ephemeral, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_readiness, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_liveness, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hooks, set_up, tear_down),

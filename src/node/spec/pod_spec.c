@@ -35,6 +35,7 @@ struct writer_of_spec {
     struct arena arena;
     struct buf out;
     struct pod_spec_notes notes;
+    bool ephemeral; /* the containers that are written came later */
     char root[PATH_LEN], work[PATH_LEN], volume_dir[PATH_LEN];
     const struct image
         *image; /* of the container that is written; NULL: a process of the machine */
@@ -203,8 +204,14 @@ static void add_words(struct writer_of_spec *w, const struct pod_env *e, yyjson_
 
 static int add_argv_process(struct writer_of_spec *w, const struct pod_env *e, yyjson_val *c) {
     yyjson_val *command = json_get(c, STR("command"));
+    bool none = yyjson_arr_size(command) == 0 || str_empty(json_str(yyjson_arr_get_first(command)));
 
-    if (yyjson_arr_size(command) == 0 || str_empty(json_str(yyjson_arr_get_first(command)))) {
+    if (none && w->ephemeral) { /* what images that people debug with start */
+        add_word(w, STR("/bin/sh"));
+        add_words(w, e, json_get(c, STR("args")), 0);
+        return 0;
+    }
+    if (none) {
         return err_set(
             w->err, ERR_INVALID,
             "container \"%.*s\" has no command: this node runs commands as processes and does "
@@ -609,6 +616,31 @@ int pod_spec_follow(const struct pod_spec_in *in, bool store, struct err *err) {
     begin(&w);
     int code = name_folders(&w);
     code = code ? code : pod_volumes_follow(&w.volumes, store, &w.arena, err);
+    arena_release(&w.arena);
+    return code;
+}
+
+int pod_spec_more(const struct pod_spec_in *in, bool store, size_t *ret_n, struct err *err) {
+    struct writer_of_spec w = {.in = in, .err = err, .ephemeral = true};
+    yyjson_val *list = json_path(in->env.pod, "spec.ephemeralContainers"), *c;
+    yyjson_arr_iter it = yyjson_arr_iter_with(list);
+
+    begin(&w);
+    buf_init(&w.out, FILE_READ_MAX);
+    int code = name_folders(&w);
+    buf_c(&w.out, "{\"containers\":[");
+    for (bool first = true; code == 0 && (c = yyjson_arr_iter_next(&it)); first = false) {
+        code = add_container(&w, c, false, first);
+    }
+    buf_c(&w.out, "]}\n");
+    if (code == 0 && (arena_ok(&w.arena) || buf_ok(&w.out))) {
+        code = err_set(err, ERR_INVALID, "the pod is too large");
+    }
+    if (code == 0 && store) {
+        code = file_store(in->dir, "more.json", buf_view(&w.out), 0600, err);
+        *ret_n = yyjson_arr_size(list);
+    }
+    buf_release(&w.out);
     arena_release(&w.arena);
     return code;
 }

@@ -53,7 +53,9 @@ struct pod_spec_notes {
 /* Makes the folders and writes spec.json. ERR_NOT_FOUND: a ConfigMap or Secret is not there (yet).
  * ERR_INVALID: this pod cannot run here, ever; the text says why. */
 int pod_spec_write(const struct pod_spec_in *in, struct pod_spec_notes *ret_notes, struct err *err);
-/* While it runs: as pod_volumes_follow. */
+/* While it runs: its ephemeral containers, *ret_n of them, into more.json; store false: sources are looked up alone. */
+int pod_spec_more(const struct pod_spec_in *in, bool store, size_t *ret_n, struct err *err);
+/* The same: as pod_volumes_follow. */
 int pod_spec_follow(const struct pod_spec_in *in, bool store, struct err *err);
 
 #endif

@@ -62,6 +62,7 @@ static const struct role_rule edit[] = {
     {"core", "configmaps endpoints persistentvolumeclaims pods secrets serviceaccounts services",
      CHANGE},
     {"core", "pods/attach pods/exec pods/portforward pods/proxy", CHANGE},
+    {"core", "pods/ephemeralcontainers", "get patch update"},
     {"core", "events", "create " SET},
     {"core", "pods/eviction serviceaccounts/token", "create"},
     {"core", "serviceaccounts", "impersonate"},

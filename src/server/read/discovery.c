@@ -11,6 +11,7 @@ struct sub {
 static const struct sub subs[] = {
     {"log", "", "v1", NULL, "[\"get\"]"},
     {"binding", "", "v1", "Binding", "[\"create\"]"},
+    {"ephemeralcontainers", "", "v1", NULL, "[\"get\",\"patch\",\"update\"]"},
     {"eviction", "policy", "v1", "Eviction", "[\"create\"]"},
     {"token", "authentication.k8s.io", "v1", "TokenRequest", "[\"create\"]"},
     {"finalize", "", "v1", NULL, "[\"update\"]"},

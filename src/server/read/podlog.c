@@ -128,7 +128,8 @@ static int choose(struct call *c, yyjson_val *pod, struct log_options *o) {
         buf_release(&b);
         return r;
     }
-    if (!has_container(main, o->container) && !has_container(init, o->container)) {
+    if (!has_container(main, o->container) && !has_container(init, o->container) &&
+        !has_container(json_path(pod, "spec.ephemeralContainers"), o->container)) {
         return failure_set(&c->failure, c->arena, ERR_BAD_REQUEST,
                            "container %.*s is not valid for pod %.*s", STR_ARG(o->container),
                            STR_ARG(name));
@@ -151,6 +152,7 @@ static yyjson_val *status_of(yyjson_val *pod, const char *list, struct str name)
 static int explain_missing(struct call *c, yyjson_val *pod, const struct log_options *o) {
     yyjson_val *st = status_of(pod, "status.containerStatuses", o->container);
     st = st ? st : status_of(pod, "status.initContainerStatuses", o->container);
+    st = st ? st : status_of(pod, "status.ephemeralContainerStatuses", o->container);
     struct str reason = json_str_at(st, "state.waiting.reason");
     if (o->previous) {
         return failure_set(&c->failure, c->arena, ERR_BAD_REQUEST,

@@ -264,7 +264,8 @@ static int validate(struct write *w) {
     if (k->prepare != NULL) {
         k->prepare(w->doc, root, w->old_tree, w->now);
     }
-    struct causes causes = {.arena = w->arena};
+    struct causes causes = {.arena = w->arena,
+                            .ephemeral = str_is(w->req->subresource, "ephemeralcontainers")};
     const struct kind_version *kv = rules_of(w);
     int code = status_only(w) ? codec_validate_status_in(k, kv, root, w->old_tree, &causes)
                               : codec_validate_in(k, kv, root, w->old_tree, &causes);
@@ -404,17 +405,19 @@ static void run_create(struct write *w) {
     write_stage(w, CHANGE_ADDED, obj);
 }
 
-/* The part that this write may not touch comes from the stored object: a write of the whole has no
- * say in status, one
- * of status or finalize in nothing else. */
+/* The part that this write may not touch comes from the stored object: a write of the whole has no say in status, one
+ * of status, finalizers or ephemeral containers in nothing else. */
 static int keep_other_half(struct write *w) {
     yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);
     if (w->status_alone) {
         return 0; /* it was never anything else */
     }
     bool status = str_is(w->req->subresource, "status");
-    bool finalize = str_is(w->req->subresource, "finalize");
-    if (!status && !finalize) {
+    const char *member = str_is(w->req->subresource, "finalize") ? "finalizers"
+                         : str_is(w->req->subresource, "ephemeralcontainers")
+                             ? "ephemeralContainers"
+                             : NULL;
+    if (!status && member == NULL) {
         if (!(w->req->kind->flags & KIND_STATUS) || w->whole) {
             return 0;
         }
@@ -425,8 +428,8 @@ static int keep_other_half(struct write *w) {
         }
         return json_mset(w->doc, root, STR("status"), copy);
     }
-    yyjson_mut_val *part =
-        status ? json_mget(root, STR("status")) : json_mpath(root, "spec.finalizers");
+    yyjson_mut_val *part = status ? json_mget(root, STR("status"))
+                                  : json_mget(json_mget(root, STR("spec")), str_of(member));
     yyjson_mut_val *taken = part != NULL ? yyjson_mut_val_mut_copy(w->doc, part) : NULL;
     yyjson_mut_val *kept = yyjson_val_mut_copy(w->doc, w->old_tree);
     if (kept == NULL || (part != NULL && taken == NULL)) {
@@ -438,7 +441,7 @@ static int keep_other_half(struct write *w) {
         return json_mset(w->doc, kept, STR("status"), taken);
     }
     yyjson_mut_val *spec = json_mensure(w->doc, kept, "spec");
-    return spec == NULL ? ERR_NOMEM : json_mset(w->doc, spec, STR("finalizers"), taken);
+    return spec == NULL ? ERR_NOMEM : json_mset(w->doc, spec, str_of(member), taken);
 }
 
 static uint64_t sum(struct str s) {

@@ -1,6 +1,6 @@
 /*
- * subresource: what is below an object: binding, eviction, token, log; finalize and status go through the pipeline as
- * they are. Reviews (objects that are answered, never stored) are here too.
+ * subresource: what is below an object: binding, eviction, token, log; finalize, status and ephemeralcontainers go
+ * through the pipeline as they are. Reviews (objects that are answered, never stored) are here too.
  */
 #include "api/schema/codec.h"
 #include "server/kit/handlers.h"
@@ -198,7 +198,7 @@ bool subresource_request(struct call *c) {
         {"log", VERB_GET, podlog_request},
     };
     struct str sub = c->req.subresource;
-    if (str_is(sub, "status") || str_is(sub, "finalize")) {
+    if (str_is(sub, "status") || str_is(sub, "finalize") || str_is(sub, "ephemeralcontainers")) {
         return false;
     }
     if (str_is(sub, "scale")) {
