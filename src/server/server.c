@@ -94,6 +94,7 @@ void server_free(struct server *s) {
     health_release(s);
     openapi_release(s);
     admit_service_release(s);
+    mem_free(s->ids);
     write_release_spares(s);
     arena_release(&s->scratch);
     mem_free(s);

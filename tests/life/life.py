@@ -191,6 +191,56 @@ def test_refused(b):
     wait_for("it ran", lambda: status(b, "fine").get("phase") == "Succeeded")
 
 
+def test_users_of_the_namespace(b):
+    """runAsUser and its like: from the range of the namespace, and nothing else."""
+    b.kubectl("create", "namespace", "team")
+    b.kubectl("create", "namespace", "other")
+
+    def range_of(ns):
+        return [int(x) for x in b.get("namespace", ns)["metadata"]["annotations"]["openshift.io/sa.scc.uid-range"].split("/")]
+
+    (first, size), (theirs, _) = range_of("team"), range_of("other")
+    check(size == 10000 and first >= 1902000000 and abs(first - theirs) >= size, f"{first} {theirs}")
+
+    def make(name, pod=None, own=None, ok=True):
+        p = pod_in(name, pod or {}, own or {})
+        return b.kubectl("create", "-f", "-", stdin=json.dumps(p), ok=ok)
+
+    def pod_in(name, context, own):
+        p = globals()["pod"](name, "id -u; id -g; id -G; stat -c %u:%g:%a /v /v/..; touch /v/x && stat -c %g /v/x", "Never",
+                             spec={"securityContext": context, "volumes": [{"name": "v", "emptyDir": {}}]},
+                             securityContext=own, volumeMounts=[{"name": "v", "mountPath": "/v"}])
+        p["metadata"]["namespace"] = "team"
+        return p
+
+    make("own", {"runAsUser": first + 7, "runAsGroup": first + 8, "fsGroup": first + 9, "supplementalGroups": [first + 10]},
+         {"runAsUser": first + 7})
+    done = wait_for("its end", lambda: b.get("pod", "own", "-n", "team")["status"].get("phase") in ("Succeeded", "Failed"))
+    lines = b.kubectl("logs", "own", "-n", "team").split("\n")
+    check(done and lines[0] == str(first + 7) and lines[1] == str(first + 8), str(lines))
+    check({str(first + 8), str(first + 9), str(first + 10)} <= set(lines[2].split()) and len(lines[2].split()) == 4, lines[2])
+    check(lines[3].startswith(f"{first + 7}:{first + 9}:2775") and lines[5] == str(first + 9), str(lines))
+    for field, context, own in (
+            ("spec.securityContext.runAsUser", {"runAsUser": 0}, {}), ("spec.securityContext.runAsUser", {"runAsUser": 1000}, {}),
+            ("spec.securityContext.runAsUser", {"runAsUser": theirs}, {}), ("spec.securityContext.runAsGroup", {"runAsGroup": 1900000000}, {}),
+            ("spec.securityContext.supplementalGroups[1]", {"supplementalGroups": [first, 27]}, {}),
+            ("spec.securityContext.fsGroup", {"fsGroup": 1900000001}, {}),
+            ("spec.containers[0].securityContext.runAsUser", {}, {"runAsUser": first + size}),
+            ("spec.containers[0].securityContext.runAsUser", {"runAsUser": first}, {"runAsUser": first + 1})):
+        refused = make("x", context, own, ok=False)
+        check(refused.returncode and field in refused.stderr, f"{field}: {refused.stderr}")
+    warned = b.kubectl("create", "-f", "-", stdin=json.dumps(pod_in("warned", {"fsGroup": 1001}, {})), ok=False)
+    check(warned.returncode == 0 and "fsGroup has no effect" in warned.stderr, warned.stderr)
+    # An administrator's own range.
+    b.kubectl("annotate", "namespace", "team", "openshift.io/sa.scc.uid-range=1000680000/100", "--overwrite")
+    make("theirs", {"runAsUser": 1000680042})
+    wait_for("its end", lambda: b.get("pod", "theirs", "-n", "team")["status"].get("phase") in ("Succeeded", "Failed"))
+    check(b.kubectl("logs", "theirs", "-n", "team").startswith("1000680042\n"), "the range of the annotation")
+    b.kubectl("annotate", "namespace", "team", "openshift.io/sa.scc.uid-range=0/65536", "--overwrite")
+    refused = make("x", {"runAsUser": 1}, ok=False)
+    check("is no range" in refused.stderr, refused.stderr)
+
+
 def test_volumes_follow_what_they_are_made_of(b):
     def sources(value):
         b.apply(*[{"apiVersion": "v1", "kind": kind, "metadata": {"name": name}, text: {"key": f"{name} {value}\n"}, **more}

@@ -34,6 +34,15 @@ static void check_members(yyjson_mut_val *e, const struct path *at, struct cause
             cause_forbidden(c, &here, "cannot be set for an Ephemeral Container");
         }
     }
+    struct path context = path_member(at, "securityContext"),
+                user = path_member(&context, "runAsUser"),
+                group = path_member(&context, "runAsGroup");
+    if (says_something(json_mpath(e, "securityContext.runAsUser"))) {
+        cause_forbidden(c, &user, "it runs as the user of its pod");
+    }
+    if (says_something(json_mpath(e, "securityContext.runAsGroup"))) {
+        cause_forbidden(c, &group, "it runs as the group of its pod");
+    }
     struct path mounts = path_member(at, "volumeMounts");
     EACH(json_mget(e, STR("volumeMounts")), i, m) {
         struct path one = path_index(&mounts, i), sub = path_member(&one, "subPath");

@@ -10,9 +10,6 @@ static const char *const default_only[] = {"Default", NULL};
 static const char *const none[] = {"None", NULL};
 static const char *const linux_only[] = {"linux", NULL};
 
-#define OWN_USER                                                                                   \
-    "the node gives each pod a user id of its own, which is never 0, and its project's group; "    \
-    "leave this out"
 #define SECCOMP "system calls are filtered for every pod; only RuntimeDefault is served"
 #define APP_ARMOR                                                                                  \
     "profiles of the machine cannot be chosen; RuntimeDefault and Unconfined are served"
@@ -22,9 +19,6 @@ static const char *const linux_only[] = {"linux", NULL};
 static const struct pod_refusal of_pod[] = {
     {"hostPID", REFUSED_TRUE, NULL, "a pod sees its own processes alone"},
     {"hostIPC", REFUSED_TRUE, NULL, "a pod has shared memory of its own alone"},
-    {"securityContext.runAsUser", REFUSED_SET, NULL, OWN_USER},
-    {"securityContext.runAsGroup", REFUSED_SET, NULL, OWN_USER},
-    {"securityContext.supplementalGroups", REFUSED_SET, NULL, OWN_USER},
     {"securityContext.seLinuxOptions", REFUSED_SET, NULL, NO_LABELS},
     {"securityContext.windowsOptions", REFUSED_SET, NULL, NO_WINDOWS},
     {"securityContext.sysctls", REFUSED_SET, NULL, "kernel settings cannot be changed from a pod"},
@@ -44,8 +38,6 @@ static const struct pod_refusal of_container[] = {
      "no pod runs with the rights of the machine's root"},
     {"securityContext.capabilities.add", REFUSED_SET, NULL,
      "pods have no capabilities, and cannot be given any"},
-    {"securityContext.runAsUser", REFUSED_SET, NULL, OWN_USER},
-    {"securityContext.runAsGroup", REFUSED_SET, NULL, OWN_USER},
     {"securityContext.seLinuxOptions", REFUSED_SET, NULL, NO_LABELS},
     {"securityContext.windowsOptions", REFUSED_SET, NULL, NO_WINDOWS},
     {"securityContext.procMount", REFUSED_UNLESS, default_only,

@@ -166,7 +166,7 @@ bool pod_fetch_new(struct pod *p);       /* asks for what was noted; true: somet
 /* pods_images.c: true: all images are here, or the pod runs without; else it goes on when they are. */
 bool pod_images(struct pod *p);
 struct pod_images_found {
-    const struct image *containers; /* of each, init containers first; NULL: the pod runs without */
+    struct image *containers; /* of each, init containers first; NULL: the pod runs without */
     const struct pod_volume_image *volumes;
     size_t n_volumes;
 };

@@ -184,17 +184,27 @@ int pod_with_spec(struct pod *p, struct arena *a, struct err *err,
     struct pod_images_found images = {0};
     struct cdi_file *driver = NULL;
     size_t n_files = 0, n_driver = 0;
+    struct pod_ids ids = {0};
     gid_t group = 0;
     char claims[PATH_LEN];
 
     int code = object_tree(p->obj, a, &doc, err);
     code = code ? code : path_join(claims, ps->o.data_dir, "volumes", err);
+    code = code ? code : pod_ids_read(yyjson_doc_get_root(doc), &ids, err);
     if (code == 0 && ps->o.probe->root) {
         code = users_group(ps->o.users, str_of(p->ns), &group, err);
-        code = code || p->user ? code : users_take(ps->o.users, &p->user, err);
+        code = code || p->user || ids.user ? code : users_take(ps->o.users, &p->user, err);
+    } else if (code == 0 && (ids.user || ids.group)) {
+        code = err_set(err, ERR_INVALID,
+                       "securityContext.runAsUser, runAsGroup: this node does not run as root, and "
+                       "has one user for all pods");
     }
     code = code ? code : device_files(p, a, &files, &n_files, err);
     code = code ? code : pod_images_read(p, a, &images, err);
+    for (size_t i = 0; code == 0 && images.containers && ids.user && i < p->n_images; i++) {
+        images.containers[i].uid = ids.user; /* inside as outside: what the pod asks for */
+        images.containers[i].gid = ids.group ? ids.group : images.containers[i].gid;
+    }
     if (code == 0 && images.containers && n_files) {
         code = cdi_read(NULL, a, &driver, &n_driver, err);
     }
@@ -209,8 +219,9 @@ int pod_with_spec(struct pod *p, struct arena *a, struct err *err,
             .claims_dir = claims,
             .node_name = ps->o.node_name,
             .probe = ps->o.probe,
-            .uid = p->user,
+            .uid = ids.user ? ids.user : p->user,
             .gid = group,
+            .ids = &ids,
             .files = files,
             .n_files = n_files,
             .images = images.containers,

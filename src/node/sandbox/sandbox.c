@@ -242,7 +242,7 @@ static int become(const struct sandbox *s, const struct sandbox_root *root, int 
     bool some =
         geteuid() == 0 || s->cell; /* in a user namespace whoever made it has capabilities */
 
-    if (s->uid && syscall(SYS_setgroups, 0, NULL) == -1) {
+    if (s->uid && syscall(SYS_setgroups, s->n_groups, s->groups) == -1) {
         return errno;
     }
     if (users != -1 && setns(users, CLONE_NEWUSER) == -1) {

@@ -19,6 +19,7 @@
 #include "node/sandbox/devices.h"
 
 enum cgroup_mode { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
+enum { SANDBOX_GROUPS_MAX = 20 };
 
 /* A volume in memory (emptyDir, medium Memory): a folder of the pod's own, as containers name its source. */
 struct sandbox_memory {
@@ -41,6 +42,8 @@ struct sandbox {
     size_t n_memory;
     uid_t uid; /* 0: keep the user we are */
     gid_t gid;
+    gid_t groups[SANDBOX_GROUPS_MAX]; /* besides */
+    size_t n_groups;
     const char *data_dir; /* not readable inside, but for the pod's own folders */
     const char *pod_dir;  /* pods/<uid>: root/ below it is writable */
     enum cgroup_mode cgroup;

@@ -154,6 +154,11 @@ static void read_sandbox(struct shim *s, yyjson_val *v) {
                                   .strict = json_bool_at(v, "strict", false),
                                   .walls = json_bool_at(v, "walls", false),
                                   .shm_bytes = json_i64_at(v, "shm", 0)};
+    yyjson_arr_iter it = yyjson_arr_iter_with(json_get(v, STR("groups")));
+    for (yyjson_val *g;
+         (g = yyjson_arr_iter_next(&it)) && s->sandbox.n_groups < SANDBOX_GROUPS_MAX;) {
+        s->sandbox.groups[s->sandbox.n_groups++] = (gid_t)yyjson_get_uint(g);
+    }
 }
 
 static const char *optional(struct shim *s, yyjson_val *v) {

@@ -14,16 +14,12 @@
 #include "node/spec/pod_files.h"
 #include "node/spec/pod_image.h"
 #include "node/spec/pod_life.h"
+#include "node/spec/pod_limits.h"
 #include "node/spec/pod_links.h"
 #include "node/spec/pod_volumes.h"
 #include "wire/text/quantity.h"
 
 enum {
-    PIDS_MAX = 4096,
-    PIDS_FIRST = 512,
-    PIDS_OF_CPU = 64,
-    PIDS_KEEP_PART = 4,
-    KEEP_PART = 8,
     PEERS_MAX = 256,
     HOST_NAME_BYTES = 63, /* the kernel's is 64 */
 };
@@ -222,19 +218,6 @@ static int add_argv_process(struct writer_of_spec *w, const struct pod_env *e, y
     add_words(w, e, command, 0);
     add_words(w, e, json_get(c, STR("args")), 0);
     return 0;
-}
-
-/* Processes that the kernel can have at all. */
-static uint64_t pids_of_machine(void) {
-    char text[32];
-    uint64_t most;
-    int fd = open("/proc/sys/kernel/pid_max", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd != -1 ? read(fd, text, sizeof(text)) : -1;
-
-    if (fd != -1) {
-        close(fd);
-    }
-    return n > 0 && str_to_u64(str_trim(str_from(text, (size_t)n)), &most) ? most : PIDS_MAX;
 }
 
 /* A file of ours that is mounted over one of the machine. */
@@ -466,48 +449,6 @@ static int add_containers(struct writer_of_spec *w) {
     return code;
 }
 
-/* The pod's limit is the sum of its containers', when each has one. */
-static int64_t limit(yyjson_val *pod, struct str resource, bool milli) {
-    yyjson_arr_iter it;
-    yyjson_val *c;
-    int64_t sum = 0;
-
-    yyjson_arr_iter_init(json_path(pod, "spec.containers"), &it);
-    while ((c = yyjson_arr_iter_next(&it))) {
-        struct quantity q;
-        struct str text = json_str(json_get(json_path(c, "resources.limits"), resource));
-        if (str_empty(text) || quantity_parse(text, &q, NULL)) {
-            return 0;
-        }
-        int64_t n = milli ? quantity_milli(q) : quantity_value(q);
-        if (__builtin_add_overflow(sum, n, &sum)) {
-            return 0;
-        }
-    }
-    return sum;
-}
-
-/* Processes and threads of one pod: as many as its machine's processors can have a use for. */
-static int64_t pids_of_pod(void) {
-    int64_t n = PIDS_FIRST + PIDS_OF_CPU * (int64_t)sysconf(_SC_NPROCESSORS_ONLN);
-
-    return n < PIDS_MAX ? n : PIDS_MAX;
-}
-
-/* Of all pods: never so many that the machine can start nothing. */
-static int64_t pids_of_all(void) {
-    int64_t n = (int64_t)pids_of_machine();
-
-    return n - n / PIDS_KEEP_PART;
-}
-
-/* Memory of a pod that says no limit: an eighth of the machine is left for what keeps it running. */
-static int64_t memory_most(void) {
-    int64_t all = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-
-    return all - all / KEEP_PART;
-}
-
 static struct str hostname_of(yyjson_val *pod) {
     struct str name = json_str_at(pod, "spec.hostname");
 
@@ -518,7 +459,7 @@ static struct str hostname_of(yyjson_val *pod) {
 static void add_memory_volumes(struct writer_of_spec *w) {
     yyjson_val *v;
     yyjson_arr_iter it;
-    int64_t most = limit(w->in->env.pod, STR("memory"), false);
+    int64_t most = pod_limit(w->in->env.pod, STR("memory"), false);
     bool first = true;
 
     buf_c(&w->out, ",\"memory\":[");
@@ -557,10 +498,33 @@ static void add_cell(struct writer_of_spec *w) {
     add_memory_volumes(w);
 }
 
+/* Beside the first: what the pod asks for, and its project's, by which it uses folders that the project shares. */
+static void add_groups(struct writer_of_spec *w) {
+    const struct pod_ids *ids = w->in->ids;
+
+    if (ids == NULL || w->in->uid == 0) {
+        return;
+    }
+    buf_c(&w->out, ",\"groups\":[");
+    if (ids->group) {
+        buf_f(&w->out, "%u,", (unsigned)w->in->gid);
+    }
+    if (ids->volume) {
+        buf_f(&w->out, "%u,", (unsigned)ids->volume);
+    }
+    for (size_t i = 0; i < ids->n; i++) {
+        buf_f(&w->out, "%u,", (unsigned)ids->more[i]);
+    }
+    w->out.n -= w->out.p[w->out.n - 1] == ',';
+    buf_ch(&w->out, ']');
+}
+
 static void add_head(struct writer_of_spec *w) {
     yyjson_val *pod = w->in->env.pod;
     struct str policy = json_str_at(pod, "spec.restartPolicy"),
                uid = json_str_at(pod, "metadata.uid");
+
+    gid_t group = w->in->ids ? w->in->ids->group : 0;
 
     buf_c(&w->out, "{\"uid\":");
     buf_json(&w->out, uid);
@@ -579,16 +543,18 @@ static void add_head(struct writer_of_spec *w) {
           (long long)json_i64_at(pod, "spec.terminationGracePeriodSeconds", 30));
     buf_f(&w->out,
           ",\"sandbox\":{\"uid\":%u,\"gid\":%u,\"cgroup\":%d,\"cgroupName\":", (unsigned)w->in->uid,
-          (unsigned)w->in->gid, (int)w->in->probe->cgroup);
+          (unsigned)(group ? group : w->in->gid), (int)w->in->probe->cgroup);
     buf_json(&w->out, arena_f(&w->arena, "berth/%.*s", STR_ARG(uid)));
+    add_groups(w);
     buf_c(&w->out, ",\"dataDir\":");
     buf_json(&w->out, str_of(w->in->data_dir));
     buf_f(&w->out,
           ",\"memory\":%lld,\"memoryMost\":%lld,\"cpuMilli\":%lld,\"pids\":%lld,"
           "\"strict\":%s,\"pidsOfAll\":%lld,\"userPids\":%lld,\"walls\":%s}",
-          (long long)limit(pod, STR("memory"), false), (long long)memory_most(),
-          (long long)limit(pod, STR("cpu"), true), (long long)pids_of_pod(),
-          w->in->strict ? "true" : "false", (long long)pids_of_all(), (long long)pids_of_pod(),
+          (long long)pod_limit(pod, STR("memory"), false), (long long)pod_memory_most(),
+          (long long)pod_limit(pod, STR("cpu"), true), (long long)pod_pids_most(),
+          w->in->strict ? "true" : "false", (long long)pod_pids_of_all(),
+          (long long)pod_pids_most(),
           w->in->probe->mounts ? "true" : "false"); /* hostIPC is nobody's to ask for */
 }
 
@@ -606,6 +572,7 @@ static void begin(struct writer_of_spec *w) {
                                          .no_mounts = !in->probe->mounts,
                                          .uid = in->uid,
                                          .gid = in->gid,
+                                         .own_gid = in->ids ? in->ids->volume : 0,
                                          .seen = in->seen};
     arena_init(&w->arena, 64 << 20);
 }

@@ -11,6 +11,7 @@
 #include "node/images/image_store.h"
 #include "node/sandbox/sandbox.h"
 #include "node/spec/pod_env.h"
+#include "node/spec/pod_ids.h"
 #include "node/spec/pod_volumes.h"
 
 struct pod_spec_in {
@@ -20,6 +21,7 @@ struct pod_spec_in {
     const struct sandbox_probe *probe;
     uid_t uid;                    /* of the pod; 0: as we are */
     gid_t gid;                    /* of its project */
+    const struct pod_ids *ids;    /* that it asks for; NULL: none. Its user is `uid` already */
     const struct gpu_file *files; /* below /dev, of the devices it was given */
     size_t n_files;
     const struct image *

@@ -183,6 +183,10 @@ static bool has_parts(yyjson_val *pod, struct str volume) {
     return false;
 }
 
+static gid_t own_group(const struct pod_volumes_in *in) {
+    return in->own_gid ? in->own_gid : in->gid;
+}
+
 static uint64_t *seen_at(const struct pod_volumes_in *in, size_t i) {
     struct pod_volumes_seen *s = in->seen;
 
@@ -208,7 +212,7 @@ static int make_made(const struct pod_volumes_in *in, struct arena *a, yyjson_va
     uint64_t hash = payload_hash(&p);
     bool same = step == POD_VOLUMES_LOOK || (step == POD_VOLUMES_CHANGED && seen && *seen == hash);
     if (code == 0 && !same) {
-        code = payload_store(&p, dir, (struct payload_owner){in->uid, in->gid},
+        code = payload_store(&p, dir, (struct payload_owner){in->uid, own_group(in)},
                              v && has_parts(in->env->pod, name), err);
         if (code == 0 && seen) {
             *seen = hash;
@@ -253,7 +257,9 @@ int pod_volumes_follow(const struct pod_volumes_in *in, bool store, struct arena
 static int make_empty(const struct pod_volumes_in *in, const char *dir, struct err *err) {
     int code = dir_make(dir, 0755, err);
 
-    return code == 0 && in->uid && lchown(dir, in->uid, in->gid) == -1
+    bool given = in->uid && lchown(dir, in->uid, own_group(in)) == 0 &&
+                 (in->own_gid == 0 || chmod(dir, SHARED) == 0);
+    return code == 0 && in->uid && !given
                ? err_sys(err, errno, "%s cannot be given to user %u", dir, (unsigned)in->uid)
                : code;
 }

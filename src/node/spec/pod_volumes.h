@@ -28,7 +28,8 @@ struct pod_volumes_in {
     size_t n_images;
     bool no_mounts; /* nothing can be mounted privately: what lies elsewhere cannot be a volume */
     uid_t uid;      /* the pod's, who owns what is made for it; 0: nobody's own */
-    gid_t gid; /* the project's, whose folders of the machine and of claims are that are made */
+    gid_t gid;     /* the project's, whose folders of the machine and of claims are that are made */
+    gid_t own_gid; /* of what is made for this pod alone; 0: the project's */
     struct pod_volumes_seen *seen; /* NULL: nobody will ask what changed */
 };
 

@@ -44,6 +44,7 @@ struct server {
     struct talk_line *lines;         /* talk/line.c: sessions with pods */
     struct timer *lines_timer;       /* looks for idle ones while there are any */
     struct service_lately *services; /* admit_service.c */
+    struct id_ranges *ids;           /* admit.c */
     struct write *spare_writes;      /* free list, pipeline.c */
     size_t n_spare_writes;
     struct arena

@@ -1,7 +1,9 @@
 /* admit: the order of the steps, and the namespace's own rule. */
 #include "server/write/admit.h"
 
+#include "base/mem.h"
 #include "server/kit/claim_class.h"
+#include "server/kit/id_range.h"
 #include "wire/json/json.h"
 
 static const struct kind *namespace_kind(void) {
@@ -67,8 +69,20 @@ static int admit_claim(struct write *w) {
                              "that provisions the pvc must support resize");
 }
 
+/* A new namespace has ids that its pods may ask for. */
+static int admit_ids(struct write *w) {
+    struct server *s = w->s;
+    s->ids = s->ids ? s->ids : mem_zalloc(sizeof(*s->ids));
+    return s->ids == NULL || id_range_give(s->ids, s->o.mirror, w->doc)
+               ? failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory")
+               : 0;
+}
+
 int admit_object(struct write *w) {
     int r = admit_lifecycle(w);
+    if (r == 0 && w->old == NULL && w->req->kind == namespace_kind()) {
+        r = admit_ids(w);
+    }
     if (r == 0 && w->old == NULL && is_kind(w->req->kind, "", "Pod")) {
         r = admit_pod(w);
         r = r ? r : admit_limits(w);

@@ -2,6 +2,7 @@
  * admit_pod: what admission adds to a new pod: the ServiceAccount it runs as, and the number
  * behind its priority class.
  */
+#include "server/kit/id_range.h"
 #include "server/write/admit.h"
 
 #include "wire/json/json.h"
@@ -127,6 +128,43 @@ static int admit_network(struct write *w, yyjson_mut_val *spec) {
                              STR_ARG(w->req->ns));
 }
 
+/* Users and groups: those of the namespace, and no others. */
+static int admit_ids(struct write *w, yyjson_mut_val *spec) {
+    const struct object *ns = mirror_pending(
+        w->s->o.mirror, kind_by_name(STR(""), STR("Namespace")), (struct str){0}, w->req->ns);
+    struct err err = {0};
+
+    if (id_range_check(spec, ns, w->arena, &err)) {
+        return failure_forbidden(&w->failure, w->arena, w->req->kind, pod_name(w), "%s", err.text);
+    }
+    if (w->call && !id_range_has_fs_group(spec, ns, w->arena)) {
+        call_warn(w->call,
+                  STR("spec.securityContext.fsGroup has no effect: it is not in the range of "
+                      "ids of the namespace; pods may read and write their volumes "
+                      "whatever it is"));
+    }
+    return 0;
+}
+
+/* What a pod of the machine's network says of names, which are the machine's there. */
+static void warn_of_names(struct write *w, yyjson_mut_val *spec) {
+    struct str policy = json_mstr(json_mget(spec, STR("dnsPolicy")));
+    bool own = !yyjson_mut_get_bool(json_mget(spec, STR("hostNetwork")));
+
+    if (own || w->call == NULL) {
+        return;
+    }
+    if (yyjson_mut_arr_size(json_mget(spec, STR("hostAliases")))) {
+        call_warn(w->call, STR("spec.hostAliases has no effect with hostNetwork: names are the "
+                               "machine's"));
+    }
+    if (yyjson_mut_obj_size(json_mget(spec, STR("dnsConfig"))) || str_is(policy, "None") ||
+        str_is(policy, "ClusterFirstWithHostNet")) {
+        call_warn(w->call, STR("spec.dnsPolicy and spec.dnsConfig have no effect with hostNetwork: "
+                               "name servers are the machine's"));
+    }
+}
+
 int admit_pod(struct write *w) {
     yyjson_mut_val *spec = json_mensure(w->doc, yyjson_mut_doc_get_root(w->doc), "spec");
     if (spec == NULL) {
@@ -134,5 +172,9 @@ int admit_pod(struct write *w) {
     }
     int r = admit_account(w, spec);
     r = r ? r : admit_network(w, spec);
+    r = r ? r : admit_ids(w, spec);
+    if (r == 0) {
+        warn_of_names(w, spec);
+    }
     return r ? r : admit_priority(w, spec);
 }
