@@ -274,6 +274,28 @@ def test_a_stateful_set(b):
     wait_for("none", lambda: not w.items("pods") and not w.items("controllerrevisions"))
 
 
+def test_claims_go_with_their_pods(b):
+    """persistentVolumeClaimRetentionPolicy: Delete, when scaled and when deleted."""
+    w = Free(b)
+    d = deployment("db", 2, pod={"containers": [{"name": "main", "image": "none", "command": ["sleep", "100000"],
+                                                 "volumeMounts": [{"name": "data", "mountPath": "/data"}]}]})
+    w.apply({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"}, "spec": dict(
+        d["spec"], serviceName="db", persistentVolumeClaimRetentionPolicy={"whenDeleted": "Delete", "whenScaled": "Delete"},
+        volumeClaimTemplates=[{"metadata": {"name": "data"}, "spec": {
+            "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "8Mi"}}}}])})
+    w.kubectl("rollout", "status", "sts/db", "--timeout=60s")
+
+    def claims():
+        return sorted(c["metadata"]["name"] for c in w.items("pvc"))
+    check(claims() == ["data-db-0", "data-db-1"], str(claims()))
+    w.kubectl("scale", "sts/db", "--replicas=1")
+    wait_for("the claim of the pod that went to go", lambda: claims() == ["data-db-0"])
+    b.stop(9)
+    b.up()
+    w.kubectl("delete", "sts", "db")
+    wait_for("no claim", lambda: not claims(), 60)
+
+
 def test_a_thousand_replicas(b):
     """They fit nowhere; the API answers others meanwhile."""
     w = Free(b)

@@ -425,22 +425,6 @@ static void change_check(yyjson_mut_val *spec, yyjson_val *was, struct causes *c
     }
 }
 
-/* What nothing acts on yet. */
-static void retention_check(yyjson_mut_val *spec, struct causes *c) {
-    static const char *const members[] = {"whenDeleted", "whenScaled"};
-    static const char *const retain[] = {"Retain", NULL};
-    struct path at = path_member(NULL, "spec");
-    struct path policy = path_member(&at, "persistentVolumeClaimRetentionPolicy");
-    for (size_t i = 0; i < COUNT(members); i++) {
-        struct path here = path_member(&policy, members[i]);
-        struct str v =
-            json_mstr_at(json_mget(spec, STR("persistentVolumeClaimRetentionPolicy")), members[i]);
-        if (v.n > 0 && !str_is(v, "Retain")) {
-            cause_unsupported(c, &here, v, retain);
-        }
-    }
-}
-
 static void claims_check(yyjson_mut_val *spec, struct causes *c) {
     struct path at = path_member(NULL, "spec"), list = path_member(&at, "volumeClaimTemplates");
     EACH(json_mget(spec, STR("volumeClaimTemplates")), i, claim) {
@@ -465,7 +449,6 @@ static void stateful_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *
     }
     c->claims = json_mget(spec, STR("volumeClaimTemplates"));
     apps_check(spec, "statefulset", c);
-    retention_check(spec, c);
     claims_check(spec, c);
     if (str_is(json_mstr_at(spec, "updateStrategy.type"), "OnDelete") &&
         json_mpath(spec, "updateStrategy.rollingUpdate") != NULL) {

@@ -139,9 +139,7 @@ static void stateful_sets(void **state) {
     REFUSED("StatefulSet", SPEC("{}", X, ""),
             "spec.selector: Invalid value: {}: empty selector is invalid for statefulset\n");
     REFUSED("StatefulSet",
-            STATEFUL("\"persistentVolumeClaimRetentionPolicy\":{\"whenDeleted\":\"Delete\"}"),
-            "spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Unsupported value: \"Delete\": "
-            "supported values: \"Retain\"\n");
+            STATEFUL("\"persistentVolumeClaimRetentionPolicy\":{\"whenDeleted\":\"Delete\"}"), "");
     REFUSED("StatefulSet",
             STATEFUL("\"updateStrategy\":{\"type\":\"OnDelete\",\"rollingUpdate\":{"
                      "\"partition\":1}}"),

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "control/apps/claims.h"
 #include "control/apps/stateful_decide.h"
+#include "control/apps/stateful_retain.h"
 #include "control/apps/stateful_write.h"
 #include "control/apps/template_text.h"
 #include "control/kit/edit.h"
@@ -284,6 +285,28 @@ static void make_pod(struct stateful_look *l, const struct stateful_create *x, s
     buf_release(&b);
 }
 
+/* Before a pod goes its claims have the owners that the policy wants. True: they are being written. */
+static bool keep_claims(struct stateful_look *l, struct round *r) {
+    const struct stateful_retain t = {.mirror = l->c->base.env.mirror,
+                                      .claims = l->c->base.kinds[CLAIMS],
+                                      .set = l->obj,
+                                      .tree = l->tree,
+                                      .arena = arena_of(l)};
+    const struct stateful_set_spec *s = l->set.spec;
+    int64_t start = s->ordinals ? s->ordinals->start : 0;
+    int64_t end = start + (s->replicas.set ? s->replicas.v : 1);
+    bool wrote = false;
+    if (l->obj->deleting_ns) {
+        return false;
+    }
+    for (size_t i = 0; i < l->facts.n; i++) {
+        const struct stateful_pod *p = &l->facts.pods[i];
+        bool gone = p->ordinal < start || p->ordinal >= end;
+        wrote |= stateful_retain_claims(&t, p->ordinal, p->pod.obj, gone, r);
+    }
+    return wrote;
+}
+
 static enum work carry_out(struct stateful_look *l) {
     struct stateful_set want = l->set;
     struct round *r = controller_begin(&l->c->base);
@@ -292,6 +315,11 @@ static enum work carry_out(struct stateful_look *l) {
     }
     round_on_done(r, answered, l->c);
     round_tag(r, WRITE_OTHER);
+    if (keep_claims(l, r)) { /* the rest when that is written */
+        workqueue_look(l->c->base.queue, (struct work_key){CLAIM_OWNER, l->obj->ns, l->obj->name},
+                       0);
+        return round_end(r);
+    }
     want.status = &l->plan.status;
     if (l->plan.write_status) {
         (void)edit_send(r, l->obj, "status", EDIT_VERSION, &l->set, &want);
@@ -389,7 +417,7 @@ const struct controller_row stateful_set_controller = {
                      [PODS] = {"", "Pod", pod_changed, .may = MAY_CREATE | MAY_PATCH | MAY_DELETE},
                      [REVISIONS] = {"apps", "ControllerRevision",
                                     .may = MAY_CREATE | MAY_PATCH | MAY_DELETE},
-                     [CLAIMS] = {"", "PersistentVolumeClaim", .may = MAY_CREATE}),
+                     [CLAIMS] = {"", "PersistentVolumeClaim", .may = MAY_CREATE | MAY_PATCH}),
     .step = step,
     .budget = 32,
     .arena = STEP_ARENA,

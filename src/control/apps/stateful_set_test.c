@@ -186,6 +186,49 @@ static void claims_stay_with_their_pods(void **state) {
     teardown(&f);
 }
 
+/* Who owns a claim: "" for nobody, else kinds and names. */
+static const char *owners(struct fixture *f, const char *claim) {
+    static char text[200];
+    const struct object *c = fake_world_get(&f->world, "PersistentVolumeClaim", "default", claim);
+    assert_non_null(c);
+    text[0] = 0;
+    for (size_t i = 0; i < c->n_owners; i++) {
+        size_t n = strlen(text);
+        snprintf(text + n, sizeof text - n, "%.*s/%.*s ", STR_ARG(c->owners[i].kind),
+                 STR_ARG(c->owners[i].name));
+    }
+    return text;
+}
+
+#define POLICY(deleted_, scaled_)                                                                  \
+    "{\"spec\":{\"persistentVolumeClaimRetentionPolicy\":{\"whenDeleted\":\"" deleted_             \
+    "\",\"whenScaled\":\"" scaled_ "\"}}}"
+
+static void claims_go_where_the_policy_says(void **state) {
+    struct fixture f;
+    setup(&f);
+    put(&f, SPEC("3", "\"volumeClaimTemplates\":[{\"metadata\":{\"name\":\"data\"},\"spec\":{"
+                      "\"accessModes\":[\"ReadWriteOnce\"],\"resources\":{\"requests\":{"
+                      "\"storage\":\"1Gi\"}}}}],"));
+    fake_world_live(&f.world, 8);
+    assert_string_equal(owners(&f, "data-s-1"), "");
+    patch(&f, POLICY("Delete", "Retain"));
+    fake_world_live(&f.world, 2);
+    assert_string_equal(owners(&f, "data-s-1"), "StatefulSet/s ");
+    patch(&f, POLICY("Retain", "Retain"));
+    fake_world_live(&f.world, 2);
+    assert_string_equal(owners(&f, "data-s-1"), "");
+    patch(&f, POLICY("Delete", "Delete"));
+    fake_world_live(&f.world, 2);
+    assert_string_equal(owners(&f, "data-s-2"), "StatefulSet/s ");
+    patch(&f, "{\"spec\":{\"replicas\":2}}");
+    fake_world_live(&f.world, 8);
+    assert_null(pod(&f, 2));
+    assert_string_equal(owners(&f, "data-s-2"), "Pod/s-2 "); /* the collector's from here on */
+    assert_string_equal(owners(&f, "data-s-1"), "StatefulSet/s ");
+    teardown(&f);
+}
+
 static void ordinals_of_names(void **state) {
     assert_int_equal(stateful_ordinal(STR("s"), STR("s-0")), 0);
     assert_int_equal(stateful_ordinal(STR("s"), STR("s-12")), 12);
@@ -223,6 +266,7 @@ int main(void) {
         cmocka_unit_test(updates_go_down_to_the_partition),
         cmocka_unit_test(on_delete_waits_for_a_deletion),
         cmocka_unit_test(claims_stay_with_their_pods),
+        cmocka_unit_test(claims_go_where_the_policy_says),
         cmocka_unit_test(ordinals_of_names),
         cmocka_unit_test(every_write_may_fail),
     };
