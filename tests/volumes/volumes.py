@@ -221,6 +221,16 @@ def test_one_pod_alone(b):
     over(b, "two")
 
 
+def test_of_pods_at_once_one_has_the_claim(b):
+    """ReadWriteOncePod and ten pods in one breath: one at a time has it, also when several wait for the same end."""
+    b.apply(claim("data", modes=["ReadWriteOncePod"]))
+    bound(b, "data")
+    names = [f"p{i}" for i in range(10)]
+    b.apply(*[pod(n, "mkdir /mnt/data/mine || { echo two; exit 1; }; sleep 1; rmdir /mnt/data/mine", ["data"]) for n in names])
+    wait_for("all of them, one after the other",
+             lambda: [phase(b, "pod", n) for n in names].count("Succeeded") == len(names), 120)
+
+
 def test_a_pod_waits_for_its_claim(b):
     b.apply(pod("early", "echo x > /mnt/data/file", ["data"]))
     wait_for("it says so", lambda: any('persistentvolumeclaim "data" not found' in e for e in events(b, "early")))

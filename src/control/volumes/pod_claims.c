@@ -9,6 +9,7 @@
     "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
 
 struct claim_rival {
+    const struct mirror *mirror;
     const struct object *pod;
     struct str claim;
     struct arena arena;
@@ -33,8 +34,10 @@ static bool find_rival(void *ctx, const struct object *o) {
         !str_contains(o->json, r->claim)) {
         return true;
     }
+    /* Also one that is bound by a write under way: several may be looked at in one turn. */
+    const struct object *now = mirror_pending(r->mirror, o->kind, o->ns, o->name);
     arena_reset(&r->arena);
-    if (object_tree(o, &r->arena, &d, NULL) != 0) {
+    if (object_tree(now ? now : o, &r->arena, &d, NULL) != 0) {
         return true;
     }
     yyjson_val *pod = yyjson_doc_get_root(d);
@@ -45,7 +48,7 @@ static bool find_rival(void *ctx, const struct object *o) {
 }
 
 static bool is_taken(const struct mirror *m, const struct object *pod, struct str claim) {
-    struct claim_rival r = {.pod = pod, .claim = claim};
+    struct claim_rival r = {.mirror = m, .pod = pod, .claim = claim};
     arena_init(&r.arena, 32 << 20);
     mirror_scan(m, pod->kind, pod->ns, find_rival, &r);
     arena_release(&r.arena);
