@@ -273,21 +273,41 @@ static bool der_to_raw(const unsigned char *der, size_t n, unsigned char sig[64]
     return ok;
 }
 
-int tls_sign_es256(const char *key_file, struct str data, unsigned char sig[64], struct err *err) {
-    EVP_PKEY *key = read_key(key_file, err);
-    if (key == NULL) {
+struct tls_key {
+    EVP_PKEY *key;
+};
+
+int tls_key_read(const char *file, struct tls_key **ret, struct err *err) {
+    struct tls_key *k = mem_zalloc(sizeof(*k));
+    if (k == NULL) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
+    k->key = read_key(file, err);
+    if (k->key == NULL) {
+        mem_free(k);
         return err ? err->code : ERR_INVALID;
     }
+    *ret = k;
+    return 0;
+}
+
+void tls_key_free(struct tls_key *k) {
+    if (k) {
+        EVP_PKEY_free(k->key);
+        mem_free(k);
+    }
+}
+
+int tls_sign_es256(struct tls_key *k, struct str data, unsigned char sig[64], struct err *err) {
     unsigned char der[128], raw[64];
     size_t n = sizeof(der);
     EVP_MD_CTX *md = EVP_MD_CTX_new();
-    bool ok = md && EVP_DigestSignInit(md, NULL, EVP_sha256(), NULL, key) == 1 &&
+    bool ok = md && EVP_DigestSignInit(md, NULL, EVP_sha256(), NULL, k->key) == 1 &&
               EVP_DigestSign(md, der, &n, (const unsigned char *)data.p, data.n) == 1 &&
               der_to_raw(der, n, raw);
     EVP_MD_CTX_free(md);
-    EVP_PKEY_free(key);
     if (!ok) {
-        return tls_err(err, ERR_INTERNAL, "signing with %s", key_file);
+        return tls_err(err, ERR_INTERNAL, "signing");
     }
     memcpy(sig, raw, sizeof(raw));
     return 0;
@@ -308,20 +328,15 @@ static unsigned char *raw_to_der(const unsigned char sig[64], int *ret_n) {
     return der;
 }
 
-int tls_verify_es256(const char *key_file, struct str data, const unsigned char sig[64],
+int tls_verify_es256(struct tls_key *k, struct str data, const unsigned char sig[64],
                      struct err *err) {
-    EVP_PKEY *key = read_key(key_file, err);
-    if (key == NULL) {
-        return err ? err->code : ERR_INVALID;
-    }
     int n = 0;
     unsigned char *der = raw_to_der(sig, &n);
     EVP_MD_CTX *md = EVP_MD_CTX_new();
-    bool ok = der && md && EVP_DigestVerifyInit(md, NULL, EVP_sha256(), NULL, key) == 1 &&
+    bool ok = der && md && EVP_DigestVerifyInit(md, NULL, EVP_sha256(), NULL, k->key) == 1 &&
               EVP_DigestVerify(md, der, (size_t)n, (const unsigned char *)data.p, data.n) == 1;
     EVP_MD_CTX_free(md);
     OPENSSL_free(der);
-    EVP_PKEY_free(key);
     ERR_clear_error();
     return ok ? 0 : err_set(err, ERR_UNAUTHORIZED, "the signature does not match");
 }

@@ -46,9 +46,13 @@ int tls_pem_times(struct str cert, int64_t *ret_from_s, int64_t *ret_until_s, st
 bool tls_pem_fits(struct str cert, struct str key);
 bool tls_pem_signed_by(struct str cert, struct str ca);
 bool tls_pem_has_name(struct str cert, struct str name); /* a DNS name or an address */
-/* ECDSA P-256 over SHA-256 with a PEM key file, as JWS wants it (64 bytes r||s), and its check; for tokens. */
-int tls_sign_es256(const char *key_file, struct str data, unsigned char sig[64], struct err *err);
-int tls_verify_es256(const char *key_file, struct str data, const unsigned char sig[64],
+/* ECDSA P-256 over SHA-256 with the key of a PEM file, which is read once, as JWS wants it (64 bytes r||s), and its
+ * check; for tokens. */
+struct tls_key;
+int tls_key_read(const char *file, struct tls_key **ret, struct err *err);
+void tls_key_free(struct tls_key *k); /* NULL is a no-op */
+int tls_sign_es256(struct tls_key *k, struct str data, unsigned char sig[64], struct err *err);
+int tls_verify_es256(struct tls_key *k, struct str data, const unsigned char sig[64],
                      struct err *err);
 void tls_sha256(struct str data, unsigned char out[32]);
 /* The same in lower-case hexadecimal, and a NUL. */

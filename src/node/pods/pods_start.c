@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "node/gpu/gpu_files.h"
 #include "node/pods/pods_int.h"
+#include "node/spec/pod_made.h"
 #include "node/spec/pod_spec.h"
 
 /* ---- devices ---- */
@@ -273,6 +274,27 @@ static void tell_notes(struct pod *p, const struct pod_spec_notes *n) {
                  : "Running the command as a process in the sandbox.");
 }
 
+/* The token is asked for while the network is made: both take a moment, and a spec without it is written in vain. */
+static void ask_ahead(struct pod *p) {
+    struct pod_facts facts = p->pods->o.facts;
+    struct arena a;
+    yyjson_doc *doc;
+
+    if (p->n_sources) {
+        return;
+    }
+    arena_init(&a, 32 << 20);
+    if (object_tree(p->obj, &a, &doc, NULL) == 0) {
+        const struct pod_env_in env = {
+            .pod = yyjson_doc_get_root(doc), .facts = &facts, .lookup = lookup, .ctx = p};
+        if (pod_account_wanted(&env)) {
+            pod_account_ask(&env, &a);
+        }
+    }
+    arena_release(&a);
+    pod_fetch_new(p);
+}
+
 void pod_prepare(struct pod *p) {
     struct pod_spec_notes notes = {0};
     struct err err = {0};
@@ -285,7 +307,11 @@ void pod_prepare(struct pod *p) {
         p->fresh_fetch = false;
         p->n_sources = 0;
     }
-    if (!pod_images(p) || !pod_turn(p) || !pod_attach(p)) {
+    if (!pod_images(p) || !pod_turn(p)) {
+        return;
+    }
+    ask_ahead(p);
+    if (!pod_attach(p) || p->fetching) {
         return;
     }
     arena_init(&a, 32 << 20);

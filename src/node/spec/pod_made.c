@@ -209,6 +209,12 @@ bool pod_account_mounted(const struct pod_env_in *e, yyjson_val *container) {
     return pod_account_wanted(e);
 }
 
+void pod_account_ask(const struct pod_env_in *e, struct arena *a) {
+    const struct pod_token t = {account_of(e), ACCOUNT_SECONDS, STR("")};
+
+    (void)e->lookup(e->ctx, POD_TOKEN, pod_token_name(&t, a));
+}
+
 int pod_account_read(const struct pod_env_in *e, struct arena *a, struct payload *out,
                      struct err *err) {
     const struct made_reader m = {.env = e, .arena = a, .out = out, .mode = PLAIN_MODE, .err = err};

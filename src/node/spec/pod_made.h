@@ -24,6 +24,8 @@ int pod_made_read(const struct pod_env_in *e, yyjson_val *volume, struct arena *
 /* Whether a container gets the volume of the account: unless the pod says no, or mounts something there itself. */
 bool pod_account_wanted(const struct pod_env_in *e);
 bool pod_account_mounted(const struct pod_env_in *e, yyjson_val *container);
+/* Looks the token up, so that it is noted as wanted. */
+void pod_account_ask(const struct pod_env_in *e, struct arena *a);
 int pod_account_read(const struct pod_env_in *e, struct arena *a, struct payload *out,
                      struct err *err);
 

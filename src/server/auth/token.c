@@ -106,18 +106,20 @@ int token_key_init(struct token_key *k, const char *file, struct err *err) {
     }
     arena_release(&a);
     if (r == 0 && make_kid(k) == 0) {
-        k->file = mem_cstr(str_of(file));
+        r = tls_key_read(file, &k->key, err);
         k->seen = mem_zalloc(sizeof(*k->seen));
     }
-    if (r == 0 && (k->file == NULL || k->seen == NULL)) {
-        token_key_release(k);
+    if (r == 0 && k->seen == NULL) {
         r = err_set(err, ERR_NOMEM, "no memory for a key");
+    }
+    if (r != 0) {
+        token_key_release(k);
     }
     return r;
 }
 
 void token_key_release(struct token_key *k) {
-    mem_free(k->file);
+    tls_key_free(k->key);
     mem_free(k->seen);
     *k = (struct token_key){0};
 }
@@ -172,7 +174,7 @@ int token_mint(const struct token_key *k, const struct token_claims *c, struct b
     base64url_encode(&text, buf_view(&json));
     r = r ? r : buf_ok(&json) ? buf_ok(&json) : buf_ok(&text);
     r = r ? err_set(err, r, "the token would be too large")
-          : tls_sign_es256(k->file, buf_view(&text), sig, err);
+          : tls_sign_es256(k->key, buf_view(&text), sig, err);
     if (r == 0) {
         buf_str(out, buf_view(&text));
         buf_ch(out, '.');
@@ -256,7 +258,7 @@ static int check_signature(const struct token_key *k, struct str text, size_t si
         return 0;
     }
     struct str sig = base64url_decode(a, str_skip(text, signed_n + 1));
-    if (sig.n != 64 || tls_verify_es256(k->file, str_head(text, signed_n),
+    if (sig.n != 64 || tls_verify_es256(k->key, str_head(text, signed_n),
                                         (const unsigned char *)sig.p, NULL) != 0) {
         return unauthorized(err, "the signature is wrong");
     }

@@ -20,14 +20,14 @@ enum {
     TOKEN_SECONDS_MAX = 365 * 86400,
 };
 
+struct tls_key;
 struct token_seen; /* tokens whose signature was found good */
 
 struct token_key {
-    char *file; /* PEM */
+    struct tls_key *key;
     unsigned char x[32], y[32];
     char kid[TOKEN_KID_BYTES + 1];
-    struct token_seen
-        *seen; /* checking a signature reads the key file: a client's next request need not */
+    struct token_seen *seen; /* checking a signature takes time: a client's next request need not */
 };
 
 /* Reads the public point out of the private key's PEM file. */
