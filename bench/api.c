@@ -56,6 +56,41 @@ static size_t get_request(void *ctx, size_t i, char *out) {
                             i * 7919 % *(size_t *)ctx);
 }
 
+/* ---- server-side apply ---- */
+
+enum { APPLIED = 500 };
+
+/* A Deployment of 3 KB without pods, as people write them; `round` is the value of a variable in it. */
+static size_t apply_text(size_t i, int round, char *out) {
+    char body[LOAD_REQUEST_MAX / 2];
+    int n =
+        snprintf(body, sizeof(body),
+                 "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":"
+                 "\"d%zu\",\"labels\":{\"app\":\"d\"}},\"spec\":{\"replicas\":0,\"paused\":"
+                 "true,\"selector\":{\"matchLabels\":{\"app\":\"d\"}},\"template\":{"
+                 "\"metadata\":{\"labels\":{\"app\":\"d\"}},\"spec\":{\"containers\":[{"
+                 "\"name\":\"main\",\"image\":\"example.com/image:1\",\"command\":[\"sleep\","
+                 "\"inf\"],\"ports\":[{\"containerPort\":80},{\"containerPort\":443}],\"env\":[",
+                 i);
+    for (int k = 0; k < 50; k++) {
+        n += snprintf(body + n, sizeof(body) - (size_t)n,
+                      "%s{\"name\":\"VARIABLE_%d\",\"value\":\"value number %d\"}", k ? "," : "", k,
+                      k ? k : round);
+    }
+    n += snprintf(body + n, sizeof(body) - (size_t)n, "]}]}}}}");
+    return (size_t)snprintf(out, LOAD_REQUEST_MAX,
+                            "PATCH /apis/apps/v1/namespaces/default/deployments/d%zu"
+                            "?fieldManager=bench HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                            "Content-Type: application/apply-patch+yaml\r\n"
+                            "Content-Length: %d\r\n\r\n%s",
+                            i, n, body);
+}
+
+static size_t apply_request(void *ctx, size_t i, char *out) {
+    bool changes = *(bool *)ctx;
+    return apply_text(i % APPLIED, changes ? 1 + (int)(i / APPLIED) : 0, out);
+}
+
 static double load(const char *what, struct load l, pid_t server, double floor,
                    const char *floor_name) {
     l.latency = calloc(l.requests, sizeof(*l.latency));
@@ -226,6 +261,21 @@ static double bare_tls(size_t connections) {
     return rate;
 }
 
+/* The same objects again and again: first they are made, then nothing is new, then one value is. */
+static void applies(struct load l, double disk) {
+    bool changes = false;
+    l.request = apply_request;
+    l.ctx = &changes;
+    l.requests = APPLIED;
+    l.status = 201;
+    load("apply 3 KB, new", l, up.pid, disk, "fdatasync");
+    l.requests = 20 * APPLIED;
+    l.status = 200;
+    load("apply 3 KB, nothing new", l, up.pid, 0, "");
+    changes = true;
+    load("apply 3 KB, one value, durable", l, up.pid, disk, "fdatasync");
+}
+
 static void measure_api(size_t creates, size_t connections, double disk, double floor) {
     up_start(NULL, NULL);
     double idle = up_rss_mib(), watch_kib, watch_cpu;
@@ -242,6 +292,7 @@ static void measure_api(size_t creates, size_t connections, double disk, double 
     l.ctx = &creates;
     l.status = 200;
     load("get 1 KB", l, up.pid, floor, "bare TLS");
+    applies(l, disk);
     fan_out();
     printf("\nstart to ready %.0f ms; memory of the API process %.1f MiB idle, %.1f MiB with %zu "
            "objects\n",

@@ -241,6 +241,13 @@ def test_writes_between(b):
     check('conflict with "kubectl" with subresource "scale" using apps/v1: .spec.replicas' in done.stderr, done.stderr)
     ssa(b, deployment(replicas=None))
     check(b.get("deployment", "web")["spec"]["replicas"] == 3, "left to the scaler it stays")
+    raw = Raw(b)
+    scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}, "spec": {"replicas": 4}}
+    code, got = raw.apply(DEPLOYMENTS + "/web/scale", scale, "scaler")
+    check(code == 409 and got["details"]["causes"][0]["field"] == ".spec.replicas", f"{code} {got}")
+    code, got = raw.apply(DEPLOYMENTS + "/web/scale", scale, "scaler", True)
+    check(code == 200 and got["spec"]["replicas"] == 4, f"a Scale is applied as well: {code} {got}")
+    check(managers(b, "deployment", "web")[("scaler", "Apply", "scale")] == {"f:spec": {"f:replicas": {}}}, "by its manager")
     b.kubectl("label", "deployment/web", "a=b")
     ssa(b, deployment(replicas=None))
     got = b.get("deployment", "web")

@@ -77,22 +77,21 @@ static struct form member_of_node(const struct crd_node *n, struct str name, boo
     return of_node(prop != NULL ? prop : n->additional);
 }
 
-struct form form_member(const struct form *f, struct str name, bool *ret_named) {
-    bool unused, *named = ret_named != NULL ? ret_named : &unused;
-    *named = false;
+struct form form_member(const struct form *f, struct str name, size_t *hint, bool *ret_named) {
+    *ret_named = false;
     if (f->how == FORM_NODE) {
-        return member_of_node(f->node, name, named);
+        return member_of_node(f->node, name, ret_named);
     }
     if (f->how == FORM_MAP) {
         return one_of(f->row);
     }
-    const struct field *row = f->how == FORM_OBJECT ? row_named(f->schema, name) : NULL;
-    *named = row != NULL;
+    const struct field *row = f->how == FORM_OBJECT ? schema_find(f->schema, name, hint) : NULL;
+    *ret_named = row != NULL;
     if (row != NULL) {
         return of_row(row);
     }
     if (f->how == FORM_OBJECT && f->schema->custom != NULL) {
-        return member_of_node(f->schema->custom->root, name, named);
+        return member_of_node(f->schema->custom->root, name, ret_named);
     }
     return (struct form){0};
 }

@@ -42,8 +42,9 @@ struct form form_root(const struct schema *s);
 enum form_rule form_rule(const struct form *f, yyjson_mut_val *v);
 enum form_rule form_list_rule(const struct form *f); /* of any list of this form */
 
-/* Of a member. *ret_named, when not NULL: the schema has it by this name, and it is no key of a map. */
-struct form form_member(const struct form *f, struct str name, bool *ret_named);
+/* Of a member. *ret_named: the schema has it by this name, and it is no key of a map. *hint is where the last search of
+ * this object ended (start with 0), as for schema_find. */
+struct form form_member(const struct form *f, struct str name, size_t *hint, bool *ret_named);
 /* Whether an object may have a member of this name. */
 bool form_allows(const struct form *f, struct str name);
 struct form form_element(const struct form *f); /* of a list */

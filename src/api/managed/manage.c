@@ -69,29 +69,43 @@ static int form_in(const struct manage *m, struct str api_version, struct form *
     return m->form_of(m->ctx, api_version, ret);
 }
 
-static int compare_in(const struct manage *m, yyjson_mut_val *was, yyjson_mut_val *now,
-                      struct versioned *v, struct err *err) {
+static void filter_change(const struct manage *m, struct typed_change *c) {
+    c->added = manage_filter(m, &c->added);
+    c->modified = manage_filter(m, &c->modified);
+    c->removed = manage_filter(m, &c->removed);
+}
+
+static bool is_nothing(const struct typed_change *c) {
+    return fields_empty(&c->added) && fields_empty(&c->modified) && fields_empty(&c->removed);
+}
+
+int manage_was(const struct manage *m, struct two_states *s, struct err *err) {
+    int r = s->known ? 0 : m->stored(m->ctx, &s->was, err);
+    s->known = s->known || r == 0;
+    return r;
+}
+
+static int compare_in(const struct manage *m, struct two_states *s, struct versioned *v,
+                      struct err *err) {
     yyjson_mut_val *a = NULL, *b = NULL;
-    int r = form_in(m, v->api_version, &v->form);
-    r = r ? r : in_version(m, was, v->api_version, &a, err);
-    r = r ? r : in_version(m, now, v->api_version, &b, err);
+    int r = manage_was(m, s, err);
+    r = r ? r : form_in(m, v->api_version, &v->form);
+    r = r ? r : in_version(m, s->was, v->api_version, &a, err);
+    r = r ? r : in_version(m, s->now, v->api_version, &b, err);
     if (r == ERR_NOT_FOUND) {
         v->missing = true;
         return 0;
     }
     r = r ? r : typed_compare(m->arena, &v->form, a, b, &v->change, err);
     if (r == 0) {
-        v->change.added = manage_filter(m, &v->change.added);
-        v->change.modified = manage_filter(m, &v->change.modified);
-        v->change.removed = manage_filter(m, &v->change.removed);
+        filter_change(m, &v->change);
     }
     return r;
 }
 
-int manage_compare(const struct manage *m, struct str api_version, yyjson_mut_val *was,
-                   yyjson_mut_val *now, struct versioned **made, struct versioned **ret,
-                   struct err *err) {
-    for (struct versioned *v = *made; v != NULL; v = v->next) {
+int manage_compare(const struct manage *m, struct str api_version, struct two_states *s,
+                   struct versioned **ret, struct err *err) {
+    for (struct versioned *v = s->made; v != NULL; v = v->next) {
         if (str_eq(v->api_version, api_version)) {
             *ret = v;
             return 0;
@@ -102,40 +116,56 @@ int manage_compare(const struct manage *m, struct str api_version, yyjson_mut_va
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     v->api_version = api_version;
-    int r = compare_in(m, was, now, v, err);
+    int r = compare_in(m, s, v, err);
     if (r == 0) {
-        v->next = *made;
-        *made = *ret = v;
+        v->next = s->made;
+        s->made = *ret = v;
     }
     return r;
 }
 
-int manage_reconcile(const struct manage *m, struct managers *all, struct err *err) {
+int manage_note(const struct manage *m, const struct typed_change *change, struct two_states *s,
+                struct err *err) {
+    struct versioned *v = ARENA_NEW(m->arena, struct versioned);
+    if (v == NULL) {
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    *v = (struct versioned){
+        .api_version = m->who.api_version, .form = m->form, .change = *change, .next = s->made};
+    filter_change(m, &v->change);
+    s->made = v;
+    return 0;
+}
+
+int manage_reconcile(const struct manage *m, struct managers *all, bool *ret_changed,
+                     struct err *err) {
     struct form form;
+    size_t n = all->n;
     for (size_t i = 0; i < all->n; i++) {
         struct manager *one = &all->v[i];
         int r = form_in(m, one->api_version, &form);
         if (r != 0 && r != ERR_NOT_FOUND) {
             return err_set(err, r, "out of memory");
         }
-        one->set = r == 0 ? typed_reconciled(m->arena, &form, &one->set) : (struct fields){0};
+        one->set =
+            r == 0 ? typed_reconciled(m->arena, &form, &one->set, ret_changed) : (struct fields){0};
     }
     managers_drop_empty(all);
+    *ret_changed = *ret_changed || all->n != n;
     return 0;
 }
 
 /* ---- updates ---- */
 
-int manage_take(const struct manage *m, yyjson_mut_val *was, yyjson_mut_val *now,
-                struct managers *all, const struct manager *own, struct versioned **made,
-                struct err *err) {
+int manage_take(const struct manage *m, struct two_states *s, struct managers *all,
+                const struct manager *own, struct err *err) {
     for (size_t i = 0; i < all->n; i++) {
         struct manager *one = &all->v[i];
         struct versioned *v;
         if (one == own) {
             continue;
         }
-        int r = manage_compare(m, one->api_version, was, now, made, &v, err);
+        int r = manage_compare(m, one->api_version, s, &v, err);
         if (r != 0) {
             return r;
         }
@@ -178,15 +208,22 @@ static int settle(const struct manage *m, int r, struct err *err) {
 }
 
 int manage_update(const struct manage *m, yyjson_mut_val *was, yyjson_mut_val *now,
-                  struct managers *all, struct err *err) {
-    struct versioned *made = NULL, *v = NULL;
-    int r = manage_reconcile(m, all, err);
-    r = r ? r : manage_compare(m, m->who.api_version, was, now, &made, &v, err);
-    r = r ? r : manage_take(m, was, now, all, NULL, &made, err);
+                  struct managers *all, bool *ret_same, struct err *err) {
+    struct two_states s = {.was = was, .now = now, .known = true};
+    struct versioned *v = NULL;
+    bool changed = false;
+    int r = manage_reconcile(m, all, &changed, err);
+    r = r ? r : manage_compare(m, m->who.api_version, &s, &v, err);
+    if (r == 0 && !changed && is_nothing(&v->change)) {
+        *ret_same = true;
+        return settle(m, r, err);
+    }
+    r = r ? r : manage_take(m, &s, all, NULL, err);
     r = r ? r : keep_taken(m, v, all, err);
     if (r == 0) {
         managers_drop_empty(all);
         managers_cap(m->arena, all);
+        *ret_same = false;
     }
     return settle(m, r, err);
 }
@@ -194,19 +231,21 @@ int manage_update(const struct manage *m, yyjson_mut_val *was, yyjson_mut_val *n
 /* ---- apply ---- */
 
 /* An object that nobody kept account of: all that it has is of those before. */
-static int begin_account(const struct manage *m, yyjson_mut_val *was, struct managers *all,
+static int begin_account(const struct manage *m, struct two_states *s, struct managers *all,
                          struct err *err) {
     struct manage before = *m;
-    if (was == NULL || all->n > 0) {
-        return 0;
+    bool same;
+    int r = all->n > 0 ? 0 : manage_was(m, s, err);
+    if (r != 0 || all->n > 0 || s->was == NULL) {
+        return r;
     }
     before.who.name = STR("before-first-apply");
     before.who.apply = false;
-    return manage_update(&before, NULL, was, all, err);
+    return manage_update(&before, NULL, s->was, all, &same, err);
 }
 
-static int add_conflict(const struct manage *m, const struct manager *one, struct versioned *v,
-                        const struct fields *allowed, struct applied *ret) {
+static void add_conflict(const struct manage *m, const struct manager *one, struct versioned *v,
+                         const struct fields *allowed, struct applied *ret) {
     struct fields changed = fields_union(m->arena, &v->change.added, &v->change.modified);
     struct fields set = fields_both(m->arena, &one->set, &changed);
     if (allowed != NULL) {
@@ -215,13 +254,11 @@ static int add_conflict(const struct manage *m, const struct manager *one, struc
     if (!fields_empty(&set)) {
         ret->conflicts[ret->n_conflicts++] = (struct conflict){*one, set};
     }
-    return 0;
 }
 
 /* What of others' fields the apply would change, but for what it may. */
-static int find_conflicts(const struct manage *m, yyjson_mut_val *was, yyjson_mut_val *now,
-                          const struct managers *all, const struct manager *own,
-                          const struct fields *allowed, struct versioned **made,
+static int find_conflicts(const struct manage *m, struct two_states *s, const struct managers *all,
+                          const struct manager *own, const struct fields *allowed,
                           struct applied *ret, struct err *err) {
     ret->n_conflicts = 0;
     ret->conflicts = ARENA_ARRAY(m->arena, struct conflict, all->n + 1);
@@ -231,19 +268,22 @@ static int find_conflicts(const struct manage *m, yyjson_mut_val *was, yyjson_mu
         if (&all->v[i] == own) {
             continue;
         }
-        r = manage_compare(m, all->v[i].api_version, was, now, made, &v, err);
-        r = r || v->missing ? r : add_conflict(m, &all->v[i], v, allowed, ret);
+        r = manage_compare(m, all->v[i].api_version, s, &v, err);
+        if (r == 0 && !v->missing) {
+            add_conflict(m, &all->v[i], v, allowed, ret);
+        }
     }
     return r;
 }
 
-static int refuse_conflicts(const struct manage *m, yyjson_mut_val *was, yyjson_mut_val *now,
+static int refuse_conflicts(const struct manage *m, struct two_states *s,
                             const struct managers *all, const struct manager *own,
-                            struct versioned **made, struct applied *ret, struct err *err) {
-    int r = find_conflicts(m, was, now, all, own, NULL, made, ret, err);
+                            struct applied *ret, struct err *err) {
+    int r = find_conflicts(m, s, all, own, NULL, ret, err);
     if (r == 0 && ret->n_conflicts > 0 && str_is(m->who.name, "kubectl")) {
-        struct fields allowed = manage_left_by_client(m, was);
-        r = find_conflicts(m, was, now, all, own, &allowed, made, ret, err);
+        r = manage_was(m, s, err);
+        struct fields allowed = r == 0 ? manage_left_by_client(m, s->was) : (struct fields){0};
+        r = r ? r : find_conflicts(m, s, all, own, &allowed, ret, err);
     }
     return r != 0                 ? r
            : ret->n_conflicts > 0 ? err_set(err, ERR_CONFLICT, "fields are managed by others")
@@ -266,18 +306,50 @@ static struct manager *replace_own(const struct manage *m, struct fields set, st
     return own;
 }
 
-static int apply_steps(const struct manage *m, yyjson_mut_doc *d, yyjson_mut_val *was,
-                       yyjson_mut_val *live, yyjson_mut_val *config, bool force,
-                       struct managers *all, struct applied *ret, struct err *err) {
+/* The object and its difference: what the merge says, unless something is taken out as well. */
+static int lay(const struct manage *m, yyjson_mut_doc *d, yyjson_mut_val *config,
+               const struct managers *all, const struct manager *last, const struct manager *own,
+               struct two_states *s, struct err *err) {
+    yyjson_mut_val *live = NULL;
+    struct typed_change change;
+    bool exact = false, drops = manage_drops(m, last, own);
+    int r = m->stored(m->ctx, &live, err);
+    live = live != NULL ? live : yyjson_mut_obj(d);
+    if (r == 0 && live == NULL) {
+        r = err_set(err, ERR_NOMEM, "out of memory");
+    }
+    r = r ? r : typed_merge(d, &m->form, live, config, &s->now, &change, &exact, err);
+    r = r || !drops ? r : manage_prune(m, d, all, last, &s->now, err);
+    return r == 0 && exact && !drops ? manage_note(m, &change, s, err) : r;
+}
+
+/* Whose the fields are then. */
+static int settle_owners(const struct manage *m, struct two_states *s, struct managers *all,
+                         const struct manager *own, bool force, bool changed, struct applied *ret,
+                         struct err *err) {
+    struct versioned *v;
+    int r = manage_compare(m, m->who.api_version, s, &v, err);
+    if (r != 0) {
+        return r;
+    }
+    ret->same_entries = ret->same_fields && !changed && is_nothing(&v->change);
+    if (ret->same_entries) {
+        return 0;
+    }
+    r = force ? 0 : refuse_conflicts(m, s, all, own, ret, err);
+    return r ? r : manage_take(m, s, all, own, err);
+}
+
+static int apply_steps(const struct manage *m, yyjson_mut_doc *d, yyjson_mut_val *config,
+                       bool force, struct managers *all, struct applied *ret, struct err *err) {
     struct fields set = {0};
     struct manager last;
-    struct versioned *made = NULL;
+    struct two_states s = {0};
     struct str text = manage_client_text(m, config);
-    int r = typed_check(m->arena, &m->form, config, err);
-    r = r ? r : begin_account(m, was, all, err);
-    r = r ? r : manage_reconcile(m, all, err);
-    r = r ? r : typed_fields(m->arena, &m->form, config, &set, err);
-    r = r ? r : typed_merge(d, &m->form, live, config, &ret->object, err);
+    bool changed = all->n == 0;
+    int r = typed_config(m->arena, &m->form, config, &set, err);
+    r = r ? r : begin_account(m, &s, all, err);
+    r = r ? r : manage_reconcile(m, all, &changed, err);
     if (r != 0) {
         return r;
     }
@@ -290,20 +362,17 @@ static int apply_steps(const struct manage *m, yyjson_mut_doc *d, yyjson_mut_val
     ret->same_fields =
         str_eq(last.api_version, own->api_version) && fields_equal(&last.set, &own->set);
     own->time = ret->same_fields ? last.time : m->who.time;
-    r = manage_prune(m, d, all, &last, &ret->object, err);
-    if (r == 0 && !force && was != NULL) {
-        r = refuse_conflicts(m, was, ret->object, all, own, &made, ret, err);
-    }
-    r = r || was == NULL ? r : manage_take(m, was, ret->object, all, own, &made, err);
+    r = lay(m, d, config, all, &last, own, &s, err);
+    r = r ? r : settle_owners(m, &s, all, own, force, changed, ret, err);
     managers_drop_empty(all);
+    ret->object = s.now;
     return r ? r : manage_tell_client(d, ret->object, text);
 }
 
-int manage_apply(const struct manage *m, yyjson_mut_doc *d, yyjson_mut_val *was,
-                 yyjson_mut_val *live, yyjson_mut_val *config, bool force, struct managers *all,
-                 struct applied *ret, struct err *err) {
+int manage_apply(const struct manage *m, yyjson_mut_doc *d, yyjson_mut_val *config, bool force,
+                 struct managers *all, struct applied *ret, struct err *err) {
     struct applied made = {0};
-    int r = apply_steps(m, d, was, live, config, force, all, &made, err);
+    int r = apply_steps(m, d, config, force, all, &made, err);
     r = settle(m, r, err);
     if (r == 0 || r == ERR_CONFLICT) {
         *ret = made;

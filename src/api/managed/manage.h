@@ -26,13 +26,15 @@ struct manage {
     int (*form_of)(void *ctx, struct str api_version, struct form *ret);
     int (*convert)(void *ctx, yyjson_mut_val *tree, struct str from, struct str to,
                    yyjson_mut_val **ret, struct err *err);
+    /* A new copy of the object that is stored, in the version of the request; NULL: there is none. For applies. */
+    int (*stored)(void *ctx, yyjson_mut_val **ret, struct err *err);
     void *ctx;
 };
 
-/* After a write from `was` (NULL: it is created) to `now`: the entries, in place. ERR_NOMEM, ERR_TOO_LARGE, and what
- * convert says; the entries are of no use then. */
+/* After a write from `was` (NULL: it is created) to `now`: the entries, in place; *ret_same: they are as they were.
+ * ERR_NOMEM, ERR_TOO_LARGE, and what convert says; the entries are of no use then. */
 int manage_update(const struct manage *m, yyjson_mut_val *was, yyjson_mut_val *now,
-                  struct managers *all, struct err *err);
+                  struct managers *all, bool *ret_same, struct err *err);
 
 struct conflict {
     struct manager who;
@@ -41,16 +43,16 @@ struct conflict {
 
 struct applied {
     yyjson_mut_val *object; /* what is to be */
+    bool same_entries;      /* nothing of what anybody manages is otherwise */
     bool same_fields;       /* the manager had the very same fields before: its time is as it was */
     struct conflict *conflicts; /* of ERR_CONFLICT */
     size_t n_conflicts;
 };
 
-/* `live` (used up) with `config` (used up) applied to it; `was` is another copy of live, or NULL when there is none.
- * ERR_CONFLICT: others have set fields of it otherwise, and it was not forced. ERR_INVALID: the config does not fit the
- * schema. Else as manage_update. */
-int manage_apply(const struct manage *m, yyjson_mut_doc *d, yyjson_mut_val *was,
-                 yyjson_mut_val *live, yyjson_mut_val *config, bool force, struct managers *all,
-                 struct applied *ret, struct err *err);
+/* The config, which is used up, applied to what is stored: an object of d, and the entries in place. ERR_CONFLICT:
+ * others have set fields of it otherwise, and it was not forced. ERR_INVALID: the config does not fit the schema. Else
+ * as manage_update. */
+int manage_apply(const struct manage *m, yyjson_mut_doc *d, yyjson_mut_val *config, bool force,
+                 struct managers *all, struct applied *ret, struct err *err);
 
 #endif

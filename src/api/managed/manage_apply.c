@@ -23,12 +23,12 @@ static int fields_of(const struct manage *m, const struct form *f, yyjson_mut_va
     return r;
 }
 
-/* All that somebody manages in a version, the applied config included. */
+/* All that somebody manages in a version (empty: in any), the applied config included. */
 static struct fields managed_in(const struct manage *m, const struct managers *all,
                                 struct str api_version) {
     struct fields r = {0};
     for (size_t i = 0; i < all->n; i++) {
-        if (str_eq(all->v[i].api_version, api_version)) {
+        if (api_version.n == 0 || str_eq(all->v[i].api_version, api_version)) {
             r = fields_union(m->arena, &r, &all->v[i].set);
         }
     }
@@ -56,7 +56,8 @@ static int prune_in(const struct manage *m, yyjson_mut_doc *d, const struct mana
     struct form f;
     bool same = str_eq(api_version, at);
     yyjson_mut_val *x = same ? yyjson_mut_val_mut_copy(d, whole) : NULL, *y = *less;
-    struct fields gone, keep = managed_in(m, all, api_version);
+    struct fields gone, managed = managed_in(m, all, api_version);
+    struct fields keep = managed_in(m, all, (struct str){0});
     int r = same && x == NULL ? ERR_NOMEM : m->form_of(m->ctx, api_version, &f);
     if (r == 0 && !same) {
         r = m->convert(m->ctx, whole, at, api_version, &x, err);
@@ -65,7 +66,7 @@ static int prune_in(const struct manage *m, yyjson_mut_doc *d, const struct mana
     if (r == ERR_NOT_FOUND) {
         return 0;
     }
-    r = r ? r : unowned(m, &f, &keep, x, y, &gone, err);
+    r = r ? r : unowned(m, &f, &managed, x, y, &gone, err);
     r = r ? r : typed_remove(m->arena, &f, x, &gone, &keep, err);
     if (r == 0 && !same) {
         r = m->convert(m->ctx, x, api_version, at, &x, err);
@@ -117,16 +118,19 @@ static int prune_at(const struct manage *m, yyjson_mut_doc *d, const struct mana
     return r;
 }
 
+bool manage_drops(const struct manage *m, const struct manager *last, const struct manager *own) {
+    if (!str_eq(last->api_version, own->api_version)) {
+        return !fields_empty(&last->set);
+    }
+    struct fields dropped = fields_minus(m->arena, &last->set, &own->set);
+    return !fields_empty(&dropped);
+}
+
 int manage_prune(const struct manage *m, yyjson_mut_doc *d, const struct managers *all,
                  const struct manager *last, yyjson_mut_val **object, struct err *err) {
-    const struct manager *own = managers_find(all, &m->who);
     bool other = !str_eq(last->api_version, m->who.api_version);
     struct form f = m->form;
     yyjson_mut_val *whole = *object;
-    struct fields dropped = fields_minus(m->arena, &last->set, &own->set);
-    if (fields_empty(&last->set) || (!other && fields_empty(&dropped))) {
-        return 0;
-    }
     int r = other ? m->form_of(m->ctx, last->api_version, &f) : 0;
     if (r == 0 && other) {
         r = m->convert(m->ctx, whole, m->who.api_version, last->api_version, &whole, err);
@@ -160,8 +164,7 @@ struct fields manage_left_by_client(const struct manage *m, yyjson_mut_val *was)
     }
     yyjson_mut_val *root = yyjson_mut_doc_get_root(d);
     if (!str_eq(json_mstr_at(root, "apiVersion"), m->who.api_version) ||
-        typed_check(m->arena, &m->form, root, NULL) != 0 ||
-        typed_fields(m->arena, &m->form, root, &set, NULL) != 0 ||
+        typed_config(m->arena, &m->form, root, &set, NULL) != 0 ||
         typed_compare(m->arena, &m->form, root, was, &change, NULL) != 0) {
         return (struct fields){0};
     }

@@ -21,9 +21,10 @@ struct part {
     yyjson_mut_val *key; /* of a member of an object */
     yyjson_mut_val *v;
     struct form form;
-    bool named; /* the schema has the member by its name */
-    bool twice; /* another part has the same step */
-    bool again; /* ... and stands before this one: `first` */
+    uint32_t hash; /* of the step's text */
+    bool named;    /* the schema has the member by its name */
+    bool twice;    /* another part has the same step */
+    bool again;    /* ... and stands before this one: `first` */
     struct part *first;
     struct part *other; /* of the same step among the parts of another value, set by parts_pair */
 };

@@ -75,8 +75,46 @@ static int take_text(struct arena *a, struct buf *scratch, struct str *ret) {
     return r != 0 ? r : ret->p == NULL ? ERR_NOMEM : 0;
 }
 
+/* What needs no escape in JSON. */
+static bool is_plain(struct str s) {
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c < ' ' || c > '~' || c == '"' || c == '\\') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static char *append(char *to, struct str s) {
+    if (s.n > 0) {
+        memcpy(to, s.p, s.n);
+    }
+    return to + s.n;
+}
+
+/* Most keys are one plain text: `{"name":"web"}`. */
+static int one_text(struct arena *a, struct str name, struct str text, struct field_step *ret) {
+    size_t n = name.n + text.n + sizeof("{\"\":\"\"}") - 1;
+    char *p = arena_alloc(a, n + 1), *at = p;
+    if (p == NULL) {
+        return ERR_NOMEM;
+    }
+    at = append(at, STR("{\""));
+    at = append(at, name);
+    at = append(at, STR("\":\""));
+    at = append(at, text);
+    at = append(at, STR("\"}"));
+    *at = '\0';
+    *ret = (struct field_step){STEP_KEY, {p, n}};
+    return 0;
+}
+
 int step_of_keys(struct arena *a, struct buf *scratch, struct step_key *v, size_t n,
                  struct field_step *ret) {
+    if (n == 1 && yyjson_mut_is_str(v->v) && is_plain(v->name) && is_plain(json_mstr(v->v))) {
+        return one_text(a, v->name, json_mstr(v->v), ret);
+    }
     if (n > 1) {
         qsort(v, n, sizeof(*v), key_cmp);
     }
@@ -100,9 +138,59 @@ int step_of_value(struct arena *a, struct buf *scratch, yyjson_mut_val *v, struc
     return take_text(a, scratch, &ret->text);
 }
 
+/* The string, number or word at the front of the text, where it is written in the one form that it has; false:
+ * whoever knows must look. */
+static bool take_plain(struct str *s, struct str *ret) {
+    size_t n = 0;
+    if (s->n > 0 && s->p[0] == '"') {
+        for (n = 1; n < s->n && s->p[n] != '"'; n++) {
+            if (s->p[n] == '\\' || (unsigned char)s->p[n] < ' ' || (unsigned char)s->p[n] > '~') {
+                return false;
+            }
+        }
+        n++;
+    } else {
+        while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9') {
+            n++;
+        }
+        if (n == 0 || n > 18 || (n > 1 && s->p[0] == '0')) {
+            return false;
+        }
+    }
+    *ret = str_head(*s, n);
+    *s = str_skip(*s, n);
+    return n <= s->n + ret->n;
+}
+
+static bool take_char(struct str *s, char c) {
+    bool is = s->n > 0 && s->p[0] == c;
+    *s = is ? str_skip(*s, 1) : *s;
+    return is;
+}
+
+/* Nearly every key is: it was written here. */
+static bool is_canonical(struct str text) {
+    struct str name, value, before = {0};
+    if (!take_char(&text, '{')) {
+        return false;
+    }
+    do {
+        if (!take_plain(&text, &name) || name.p[0] != '"' || !take_char(&text, ':') ||
+            !take_plain(&text, &value) || str_cmp(before, name) >= 0) {
+            return false;
+        }
+        before = name;
+    } while (take_char(&text, ','));
+    return take_char(&text, '}') && text.n == 0;
+}
+
 static int parse_key(struct arena *a, struct buf *scratch, struct str text,
                      struct field_step *ret) {
     yyjson_mut_doc *d;
+    if (is_canonical(text)) {
+        *ret = (struct field_step){STEP_KEY, text};
+        return 0;
+    }
     int r = json_parse_mut(a, text, &d, NULL);
     if (r != 0) {
         return r == ERR_NOMEM ? r : ERR_INVALID;

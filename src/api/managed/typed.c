@@ -4,7 +4,7 @@
 #include "api/managed/parts.h"
 #include "api/walk/walk.h"
 
-/* ---- check ---- */
+/* ---- what does not fit ---- */
 
 /* A frame of the path to a value. */
 struct trail {
@@ -30,45 +30,43 @@ static void refuse(struct walk_room *r, const struct trail *at, struct str why) 
     buf_release(&b);
 }
 
-static void check(struct walk_room *r, const struct form *f, yyjson_mut_val *v,
-                  const struct trail *at) {
+/* What of a config does not fit: the parts of one value. */
+static bool part_fits(struct walk_room *r, const struct form *f, const struct part *p,
+                      const struct trail *at) {
+    struct trail here = {at, &p->step};
+    if (p->again) {
+        struct buf b;
+        buf_init(&b, 0);
+        step_write(&p->step, r->arena, &b);
+        refuse(r, at, arena_f(r->arena, "duplicate entries for key %.*s", STR_ARG(buf_view(&b))));
+        buf_release(&b);
+    } else if (p->key != NULL && !p->named && !form_allows(f, p->step.text)) {
+        refuse(r, &here, STR("field not declared in schema"));
+    }
+    return r->code == 0;
+}
+
+/* Inside what is one value nothing is owned, but what it has must be the schema's all the same. */
+static void check_inside(struct walk_room *r, const struct form *f, yyjson_mut_val *v,
+                         const struct trail *at) {
     struct part_list p;
+    struct form inside = *f;
     const char *why = form_mismatch(f, v);
     if (why != NULL) {
         refuse(r, at, str_of(why));
         return;
     }
-    if (f->atomic && f->how != FORM_OBJECT) {
+    inside.atomic = false;
+    if (f->how != FORM_OBJECT) {
         return;
     }
-    struct form inside = *f;
-    inside.atomic = false; /* of an object that is one value the members are still the schema's */
     parts_of(r, &inside, v, &p);
-    if (r->code == ERR_INVALID) {
-        refuse(r, at, r->wrong);
-    }
     for (size_t i = 0; i < p.n && r->code == 0; i++) {
         struct trail here = {at, &p.v[i].step};
-        if (p.v[i].again) {
-            struct buf b;
-            buf_init(&b, 0);
-            step_write(&p.v[i].step, r->arena, &b);
-            refuse(r, at,
-                   arena_f(r->arena, "duplicate entries for key %.*s", STR_ARG(buf_view(&b))));
-            buf_release(&b);
-        } else if (p.v[i].key != NULL && !form_allows(f, p.v[i].step.text)) {
-            refuse(r, &here, STR("field not declared in schema"));
-        } else {
-            check(r, &p.v[i].form, p.v[i].v, &here);
+        if (part_fits(r, f, &p.v[i], at)) {
+            check_inside(r, &p.v[i].form, p.v[i].v, &here);
         }
     }
-}
-
-int typed_check(struct arena *a, const struct form *f, yyjson_mut_val *v, struct err *err) {
-    struct walk_room r;
-    room_init(&r, a);
-    check(&r, f, v, NULL);
-    return room_end(&r, err);
 }
 
 /* ---- fields ---- */
@@ -77,42 +75,71 @@ static bool is_empty_obj(yyjson_mut_val *v) {
     return yyjson_mut_is_obj(v) && yyjson_mut_obj_size(v) == 0;
 }
 
-/* Fills what is below the node of a value. */
-static void gather(struct walk_room *r, const struct form *f, yyjson_mut_val *v,
-                   struct fields *node) {
+static void gather(struct walk_room *r, const struct form *f, yyjson_mut_val *v, bool strict,
+                   const struct trail *at, struct fields *node);
+
+static void gather_part(struct walk_room *r, const struct form *f, const struct part *e,
+                        bool strict, const struct trail *at, struct fields *node) {
+    struct fields kid = {.step = e->step};
+    struct trail here = {at, &e->step};
+    if ((strict && !part_fits(r, f, e, at)) || e->again) {
+        return;
+    }
+    if (!e->twice) {
+        gather(r, &e->form, e->v, strict, &here, &kid);
+    }
+    kid.member = kid.member || e->key == NULL || !e->named || is_empty_obj(e->v);
+    fields_add(r->arena, node, &kid);
+}
+
+/* Fills what is below the node of a value; a strict one looks for what does not fit. */
+static void gather(struct walk_room *r, const struct form *f, yyjson_mut_val *v, bool strict,
+                   const struct trail *at, struct fields *node) {
     struct part_list p;
+    const char *why = strict ? form_mismatch(f, v) : NULL;
+    if (why != NULL) {
+        refuse(r, at, str_of(why));
+        return;
+    }
     if (form_rule(f, v) == RULE_LEAF) {
         node->member = true;
+        if (strict && yyjson_mut_is_ctn(v)) {
+            check_inside(r, f, v, at);
+        }
         return;
     }
     parts_of(r, f, v, &p);
+    if (strict && r->code == ERR_INVALID) {
+        refuse(r, at, r->wrong);
+    }
     for (size_t i = 0; i < p.n && r->code == 0; i++) {
-        const struct part *e = &p.v[i];
-        struct fields kid = {.step = e->step};
-        if (e->again) {
-            continue;
-        }
-        if (!e->twice) {
-            gather(r, &e->form, e->v, &kid);
-        }
-        kid.member = kid.member || e->key == NULL || !e->named || is_empty_obj(e->v);
-        fields_add(r->arena, node, &kid);
+        gather_part(r, f, &p.v[i], strict, at, node);
     }
     fields_order(r->arena, node);
 }
 
-int typed_fields(struct arena *a, const struct form *f, yyjson_mut_val *v, struct fields *ret,
-                 struct err *err) {
+static int fields_of(struct arena *a, const struct form *f, yyjson_mut_val *v, bool strict,
+                     struct fields *ret, struct err *err) {
     struct walk_room r;
     struct fields root = {0};
     room_init(&r, a);
-    gather(&r, f, v, &root);
+    gather(&r, f, v, strict, NULL, &root);
     root.member = false;
     int code = room_end(&r, err);
     if (code == 0) {
         *ret = root;
     }
     return code;
+}
+
+int typed_fields(struct arena *a, const struct form *f, yyjson_mut_val *v, struct fields *ret,
+                 struct err *err) {
+    return fields_of(a, f, v, false, ret, err);
+}
+
+int typed_config(struct arena *a, const struct form *f, yyjson_mut_val *v, struct fields *ret,
+                 struct err *err) {
+    return fields_of(a, f, v, true, ret, err);
 }
 
 /* ---- remove ---- */
@@ -167,16 +194,18 @@ int typed_remove(struct arena *a, const struct form *f, yyjson_mut_val *v, const
 
 /* ---- sets and schemas ---- */
 
-static struct form form_at(const struct form *f, const struct field_step *step, bool *named) {
+static struct form form_at(const struct form *f, const struct field_step *step, size_t *hint,
+                           bool *named) {
     *named = false;
-    return step->type == STEP_FIELD ? form_member(f, step->text, named) : form_element(f);
+    return step->type == STEP_FIELD ? form_member(f, step->text, hint, named) : form_element(f);
 }
 
 struct fields typed_named(struct arena *a, const struct form *f, const struct fields *set) {
     struct fields r = {.step = set->step, .member = set->member};
+    size_t hint = 0;
     for (uint32_t i = 0; i < set->n && arena_charge(a, 1); i++) {
         bool named;
-        struct form below = form_at(f, &set->v[i].step, &named);
+        struct form below = form_at(f, &set->v[i].step, &hint, &named);
         struct fields kid = set->v[i].n > 0 ? typed_named(a, &below, &set->v[i]) : set->v[i];
         kid.member = kid.member || (named && kid.n > 0);
         fields_add(a, &r, &kid);
@@ -192,20 +221,40 @@ static bool became_whole(const struct form *f, const struct fields *set) {
     return set->v[0].step.type == STEP_FIELD ? f->atomic : form_list_rule(f) == RULE_LEAF;
 }
 
-struct fields typed_reconciled(struct arena *a, const struct form *f, const struct fields *set) {
-    struct fields r = {.step = set->step, .member = set->member};
-    if (set->n == 0) {
-        return r;
+static bool needs_reconciling(struct arena *a, const struct form *f, const struct fields *set) {
+    size_t hint = 0;
+    bool needs = set->n > 0 && became_whole(f, set);
+    for (uint32_t i = 0; i < set->n && !needs && arena_charge(a, 1); i++) {
+        bool named;
+        if (set->v[i].n > 0) {
+            struct form below = form_at(f, &set->v[i].step, &hint, &named);
+            needs = needs_reconciling(a, &below, &set->v[i]);
+        }
     }
-    if (became_whole(f, set)) {
+    return needs;
+}
+
+static struct fields reconcile(struct arena *a, const struct form *f, const struct fields *set) {
+    struct fields r = {.step = set->step, .member = set->member};
+    size_t hint = 0;
+    if (set->n > 0 && became_whole(f, set)) {
         r.member = true;
         return r;
     }
     for (uint32_t i = 0; i < set->n && arena_charge(a, 1); i++) {
         bool named;
-        struct form below = form_at(f, &set->v[i].step, &named);
-        struct fields kid = typed_reconciled(a, &below, &set->v[i]);
+        struct form below = form_at(f, &set->v[i].step, &hint, &named);
+        struct fields kid = reconcile(a, &below, &set->v[i]);
         fields_add(a, &r, &kid);
     }
     return r;
+}
+
+struct fields typed_reconciled(struct arena *a, const struct form *f, const struct fields *set,
+                               bool *ret_changed) {
+    if (!needs_reconciling(a, f, set)) {
+        return *set;
+    }
+    *ret_changed = true;
+    return reconcile(a, f, set);
 }

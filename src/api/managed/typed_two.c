@@ -117,35 +117,54 @@ int typed_compare(struct arena *a, const struct form *f, yyjson_mut_val *was, yy
 
 /* ---- merge ---- */
 
-static yyjson_mut_val *merge(struct walk_room *r, yyjson_mut_doc *d, const struct form *f,
-                             yyjson_mut_val *live, yyjson_mut_val *config);
+/* A merge under way. */
+struct merging {
+    struct walk_room room;
+    yyjson_mut_doc *d;
+    bool inexact; /* elements that stood twice had a part in it */
+};
 
-static yyjson_mut_val *merge_part(struct walk_room *r, yyjson_mut_doc *d, const struct part *live,
-                                  const struct part *config) {
+static yyjson_mut_val *merge(struct merging *m, const struct form *f, yyjson_mut_val *live,
+                             yyjson_mut_val *config, struct fields node[CHANGES]);
+
+/* What becomes of one step; either may be NULL. */
+static yyjson_mut_val *merge_part(struct merging *m, const struct part *live,
+                                  const struct part *config, struct fields node[CHANGES]) {
+    struct fields kid[CHANGES];
     if (config == NULL) {
         return live->v;
     }
-    return merge(r, d, &config->form, live != NULL && !live->twice ? live->v : NULL, config->v);
+    for (int i = 0; i < CHANGES; i++) {
+        kid[i] = (struct fields){.step = config->step};
+    }
+    bool twice = live != NULL && live->twice;
+    m->inexact = m->inexact || twice;
+    yyjson_mut_val *v =
+        merge(m, &config->form, live != NULL && !twice ? live->v : NULL, config->v, kid);
+    for (int i = 0; i < CHANGES; i++) {
+        fields_add(m->room.arena, &node[i], &kid[i]);
+    }
+    return v;
 }
 
-static void put(struct walk_room *r, yyjson_mut_val *to, yyjson_mut_val *key, yyjson_mut_val *v) {
-    bool ok = v == NULL     ? r->code != 0
+static void put(struct merging *m, yyjson_mut_val *to, yyjson_mut_val *key, yyjson_mut_val *v) {
+    bool ok = v == NULL     ? m->room.code != 0
               : key != NULL ? yyjson_mut_obj_add(to, key, v)
                             : yyjson_mut_arr_append(to, v);
-    if (!ok && r->code == 0) {
-        r->code = ERR_NOMEM;
+    if (!ok && m->room.code == 0) {
+        m->room.code = ERR_NOMEM;
     }
 }
 
 /* The live members in their order, then those that are new. */
-static void merge_members(struct walk_room *r, yyjson_mut_doc *d, struct part_list *live,
-                          struct part_list *config, yyjson_mut_val *to) {
-    for (size_t i = 0; i < live->n && r->code == 0; i++) {
-        put(r, to, live->v[i].key, merge_part(r, d, &live->v[i], live->v[i].other));
+static void merge_members(struct merging *m, struct part_list *live, struct part_list *config,
+                          yyjson_mut_val *to, struct fields node[CHANGES]) {
+    for (size_t i = 0; i < live->n && m->room.code == 0; i++) {
+        put(m, to, live->v[i].key, merge_part(m, &live->v[i], live->v[i].other, node));
     }
-    for (size_t i = 0; i < config->n && r->code == 0; i++) {
+    for (size_t i = 0; i < config->n && m->room.code == 0; i++) {
         if (config->v[i].other == NULL) {
-            put(r, to, config->v[i].key, merge_part(r, d, NULL, &config->v[i]));
+            put(m, to, config->v[i].key, merge_part(m, NULL, &config->v[i], node));
         }
     }
 }
@@ -163,59 +182,70 @@ static const struct part *next_shared(const struct part_list *config, size_t i) 
  * only it has. An element that only the live list has comes before the shared one that it stood before, as far as the
  * config's order lets it.
  */
-static void merge_elements(struct walk_room *r, yyjson_mut_doc *d, struct part_list *live,
-                           struct part_list *config, yyjson_mut_val *to) {
+static void merge_elements(struct merging *m, struct part_list *live, struct part_list *config,
+                           yyjson_mut_val *to, struct fields node[CHANGES]) {
     size_t i = 0, j = 0; /* next of live; next of config, all before it are placed */
-    while ((i < live->n || j < config->n) && room_goes_on(r, 1)) {
+    const struct part *shared = next_shared(config, 0); /* the first of them from j on */
+    while ((i < live->n || j < config->n) && room_goes_on(&m->room, 1)) {
         const struct part *e = i < live->n ? &live->v[i] : NULL;
         const struct part *own = e == NULL ? NULL : e->again ? e->first->other : e->other;
         bool placed = own != NULL && (size_t)(own - config->v) < j;
-        if (i < live->n && own == NULL) {
-            put(r, to, NULL, live->v[i++].v);
-        } else if (i < live->n && (placed || (j < config->n && own != next_shared(config, j)))) {
+        if (e != NULL && own == NULL) {
+            put(m, to, NULL, live->v[i++].v);
+        } else if (e != NULL && (placed || own != shared)) {
             i++; /* it stands already, or stands where the config has it */
         } else {
             const struct part *c = &config->v[j++];
-            put(r, to, NULL, merge_part(r, d, c->other, c));
+            put(m, to, NULL, merge_part(m, c->other, c, node));
+            shared = shared == c ? next_shared(config, j) : shared;
         }
     }
 }
 
-static yyjson_mut_val *merge(struct walk_room *r, yyjson_mut_doc *d, const struct form *f,
-                             yyjson_mut_val *live, yyjson_mut_val *config) {
+static yyjson_mut_val *merge(struct merging *m, const struct form *f, yyjson_mut_val *live,
+                             yyjson_mut_val *config, struct fields node[CHANGES]) {
     struct part_list a, b;
+    struct walk_room *r = &m->room;
     enum form_rule rule = form_rule(f, config);
     bool both = live != NULL && rule != RULE_LEAF && form_rule(f, live) == rule;
     if (!room_goes_on(r, 1)) {
         return NULL;
     }
     if (!both) {
+        compare(r, f, live, config, node);
         return config;
     }
     parts_of(r, f, live, &a);
     parts_of(r, f, config, &b);
     parts_pair(r, &a, &b);
-    yyjson_mut_val *to = rule == RULE_MEMBERS ? yyjson_mut_obj(d) : yyjson_mut_arr(d);
+    yyjson_mut_val *to = rule == RULE_MEMBERS ? yyjson_mut_obj(m->d) : yyjson_mut_arr(m->d);
     if (to == NULL) {
         r->code = ERR_NOMEM;
         return NULL;
     }
     if (rule == RULE_MEMBERS) {
-        merge_members(r, d, &a, &b, to);
+        merge_members(m, &a, &b, to, node);
     } else {
-        merge_elements(r, d, &a, &b, to);
+        merge_elements(m, &a, &b, to, node);
+    }
+    for (int i = 0; i < CHANGES; i++) {
+        fields_order(r->arena, &node[i]);
     }
     return to;
 }
 
 int typed_merge(yyjson_mut_doc *d, const struct form *f, yyjson_mut_val *live,
-                yyjson_mut_val *config, yyjson_mut_val **ret, struct err *err) {
-    struct walk_room r;
-    room_init(&r, json_arena(d));
-    yyjson_mut_val *merged = merge(&r, d, f, live, config);
-    int code = room_end(&r, err);
+                yyjson_mut_val *config, yyjson_mut_val **ret, struct typed_change *ret_change,
+                bool *ret_exact, struct err *err) {
+    struct merging m = {.d = d};
+    struct fields node[CHANGES] = {0};
+    room_init(&m.room, json_arena(d));
+    yyjson_mut_val *merged = merge(&m, f, live, config, node);
+    int code = room_end(&m.room, err);
     if (code == 0) {
         *ret = merged;
+        *ret_change = (struct typed_change){node[ADDED], node[MODIFIED], node[REMOVED]};
+        *ret_exact = !m.inexact;
     }
     return code;
 }

@@ -71,6 +71,50 @@ static int as_asked(const struct track *t, yyjson_mut_val *stored, yyjson_mut_va
     return between(t, stored, kind_storage(t->req->kind), t->req->kv, ret, err);
 }
 
+static yyjson_mut_val *take_list(yyjson_mut_val *root) {
+    yyjson_mut_val *meta = json_mget(root, STR("metadata"));
+    yyjson_mut_val *list = json_mget(meta, STR("managedFields"));
+    if (list != NULL) {
+        json_mdel(meta, STR("managedFields"));
+    }
+    return list;
+}
+
+/* A copy of a stored object, or of its metadata, without the list. */
+static yyjson_mut_val *copy_without(yyjson_mut_doc *d, yyjson_val *v, bool object) {
+    yyjson_mut_val *copy = yyjson_mut_obj(d);
+    yyjson_obj_iter it = yyjson_obj_iter_with(v);
+    for (yyjson_val *k; copy != NULL && (k = yyjson_obj_iter_next(&it)) != NULL;) {
+        yyjson_val *m = yyjson_obj_iter_get_val(k);
+        if (!object && str_is(json_str(k), "managedFields")) {
+            continue;
+        }
+        yyjson_mut_val *key = yyjson_val_mut_copy(d, k);
+        yyjson_mut_val *value = object && str_is(json_str(k), "metadata")
+                                    ? copy_without(d, m, false)
+                                    : yyjson_val_mut_copy(d, m);
+        if (key == NULL || value == NULL || !yyjson_mut_obj_add(copy, key, value)) {
+            copy = NULL;
+        }
+    }
+    return copy;
+}
+
+/* A copy of the object that is stored, in the version of the request. */
+static int old_as_asked(struct track *t, yyjson_mut_val **ret, struct err *err) {
+    yyjson_mut_doc *d = t->old != NULL ? json_mut_new(t->arena) : NULL;
+    if (t->old == NULL) {
+        return 0;
+    }
+    yyjson_mut_val *copy = d != NULL ? copy_without(d, t->old, true) : NULL;
+    return copy == NULL ? err_set(err, ERR_NOMEM, "out of memory") : as_asked(t, copy, ret, err);
+}
+
+static int stored(void *ctx, yyjson_mut_val **ret, struct err *err) {
+    *ret = NULL;
+    return old_as_asked(ctx, ret, err);
+}
+
 /* ---- who ---- */
 
 static struct str manager_name(const struct track *t) {
@@ -95,6 +139,7 @@ static struct manage rules(struct track *t, bool apply) {
         .form = form_root(q->kv->schema),
         .form_of = form_of,
         .convert = convert,
+        .stored = stored,
         .ctx = t,
     };
     m.who.api_version = q->kind->group[0] != '\0'
@@ -107,18 +152,13 @@ static struct manage rules(struct track *t, bool apply) {
 
 /* ---- the list ---- */
 
-static yyjson_mut_val *take_list(yyjson_mut_val *root) {
-    yyjson_mut_val *meta = json_mget(root, STR("metadata"));
-    yyjson_mut_val *list = json_mget(meta, STR("managedFields"));
-    if (list != NULL) {
-        json_mdel(meta, STR("managedFields"));
-    }
-    return list;
-}
-
 int track_put(struct track *t, yyjson_mut_doc *d, struct failure *f) {
     yyjson_mut_val *meta = json_mensure(d, yyjson_mut_doc_get_root(d), "metadata");
-    yyjson_mut_val *list = t->all.n > 0 ? managers_tree(d, &t->all) : NULL;
+    yyjson_mut_val *list = t->kept;
+    if (list == NULL && t->all.n > 0) {
+        list = managers_tree(d, &t->all);
+    }
+    t->kept = NULL;
     if (meta == NULL || (t->all.n > 0 && list == NULL)) {
         return nomem(t, f);
     }
@@ -154,28 +194,27 @@ static void read_lists(struct track *t, yyjson_mut_val *had, yyjson_mut_val *sen
 
 /* ---- writes ---- */
 
-/* Copies of the object that is stored, in the version of the request; its list goes to *ret_list. */
-static int old_as_asked(struct track *t, yyjson_mut_val **ret, yyjson_mut_val **ret_list,
-                        struct err *err) {
-    yyjson_mut_doc *d = t->old != NULL ? json_mut_copy(t->arena, t->old) : NULL;
-    if (t->old == NULL) {
-        return 0;
-    }
-    if (d == NULL) {
+/* A copy of the stored object's list, or NULL. */
+static int had_list(const struct track *t, yyjson_mut_val **ret, struct err *err) {
+    yyjson_val *list = t->old != NULL ? json_path(t->old, "metadata.managedFields") : NULL;
+    yyjson_mut_doc *d = list != NULL ? json_mut_copy(t->arena, list) : NULL;
+    if (list != NULL && d == NULL) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
-    yyjson_mut_val *list = take_list(yyjson_mut_doc_get_root(d));
-    if (ret_list != NULL) {
-        *ret_list = list;
-    }
-    return as_asked(t, yyjson_mut_doc_get_root(d), ret, err);
+    *ret = d != NULL ? yyjson_mut_doc_get_root(d) : NULL;
+    return 0;
 }
 
-static int update(struct track *t, yyjson_mut_val *was, yyjson_mut_val *stored, struct err *err) {
+/* `had`: the list that the entries were read from, or NULL when it is not the one to be kept. */
+static int update(struct track *t, yyjson_mut_val *was, yyjson_mut_val *root, yyjson_mut_val *had,
+                  struct err *err) {
     yyjson_mut_val *now = NULL;
     struct manage m = rules(t, false);
-    int r = as_asked(t, stored, &now, err);
-    return r ? r : manage_update(&m, was, now, &t->all, err);
+    bool same = false;
+    int r = as_asked(t, root, &now, err);
+    r = r ? r : manage_update(&m, was, now, &t->all, &same, err);
+    t->kept = r == 0 && same ? had : NULL;
+    return r;
 }
 
 int track_write(struct track *t, yyjson_mut_doc *d, struct failure *f) {
@@ -187,11 +226,12 @@ int track_write(struct track *t, yyjson_mut_doc *d, struct failure *f) {
     if (!tracked && !counts && !(t->begins && t->old == NULL)) {
         return 0;
     }
-    int r = old_as_asked(t, &was, &had, &err);
+    int r = old_as_asked(t, &was, &err);
+    r = r ? r : had_list(t, &had, &err);
     if (r == 0) {
         read_lists(t, had, counts ? sent : NULL);
         bool keeps = t->all.n > 0 || (t->old == NULL && t->begins);
-        r = keeps ? update(t, was, root, &err) : 0;
+        r = keeps ? update(t, was, root, counts ? NULL : had, &err) : 0;
     }
     if (r == ERR_INVALID) { /* an element without a name: the entries stay as they were */
         read_lists(t, had, NULL);
@@ -280,20 +320,17 @@ static int check_sent(struct track *t, yyjson_mut_val *config, struct failure *f
 
 static int apply(struct track *t, yyjson_mut_doc *d, struct applied *ret, struct err *err) {
     struct manage m = rules(t, true);
-    yyjson_mut_val *was = NULL, *live = NULL, *had = NULL;
+    yyjson_mut_val *had = NULL;
     bool force = t->req->opt.force.set && t->req->opt.force.v;
-    int r = old_as_asked(t, &was, &had, err);
-    r = r ? r : old_as_asked(t, &live, NULL, err);
-    r = r ? r : managers_read(t->arena, had, &t->all, NULL);
-    if (r == ERR_INVALID || r == ERR_TOO_LARGE) {
-        r = 0; /* what cannot be read is no account; the object is as if it had none */
+    int r = had_list(t, &had, err);
+    if (r != 0) {
+        return r;
     }
-    live = live != NULL ? live : yyjson_mut_obj(d);
-    if (r != 0 || live == NULL) {
-        return r ? r : err_set(err, ERR_NOMEM, "out of memory");
-    }
+    read_lists(t, had, NULL); /* what cannot be read is no account: as if there was none */
     t->who = m.who;
-    return manage_apply(&m, d, was, live, yyjson_mut_doc_get_root(d), force, &t->all, ret, err);
+    r = manage_apply(&m, d, yyjson_mut_doc_get_root(d), force, &t->all, ret, err);
+    t->kept = r == 0 && ret->same_entries ? had : NULL;
+    return r;
 }
 
 static int misfit(const struct track *t, struct str name, const char *why, struct failure *f) {

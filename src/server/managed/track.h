@@ -30,6 +30,7 @@ struct track {
     struct managers all;
     struct manager who;
     bool same_fields;
+    yyjson_mut_val *kept; /* the list of them where they are as they were, or NULL */
 };
 
 /* A write that is no apply: d (storage version) is what is to be, and gets its entries. */

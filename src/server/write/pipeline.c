@@ -341,10 +341,8 @@ static int may_be_new(struct write *w) {
     return failure_conflict(&w->failure, w->arena, w->req->kind, w->req->name, why);
 }
 
-/* What was applied, laid over what there is: w->doc, in the version asked for. */
-static int lay_over(struct write *w) {
-    int r = body_config(w);
-    r = r ? r : may_be_new(w);
+int write_lay(struct write *w) {
+    int r = may_be_new(w);
     w->applied = ARENA_NEW(w->arena, struct track);
     if (w->applied == NULL) {
         return failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
@@ -352,6 +350,11 @@ static int lay_over(struct write *w) {
     *w->applied = track_of(w);
     r = r ? r : track_apply(w->applied, w->doc, &w->failure);
     return r ? r : body_finish_patch(w);
+}
+
+static int lay_over(struct write *w) {
+    int r = body_config(w);
+    return r ? r : write_lay(w);
 }
 
 /* The world's admission, then the webhooks of others; what those changed is defaulted again. */

@@ -94,6 +94,8 @@ struct call *write_answered(struct write *w);
 void write_orphan(struct call *c, void *ctx);
 /* Loads the newest state into w->old and w->old_tree. ERR_NOT_FOUND fills the failure. */
 int write_load(struct write *w);
+/* An apply of w->doc, in the version asked for: it is laid over the stored object, converted and pruned. */
+int write_lay(struct write *w);
 /* From w->doc (storage version, changed from w->old) on: default, admit, validate, generation,
  * no-op, stage. */
 void write_replace(struct write *w);

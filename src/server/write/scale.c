@@ -118,8 +118,60 @@ static int set_count(yyjson_mut_doc *d, struct str path, int64_t n) {
     return up == NULL ? ERR_NOMEM : json_mset_i64(d, up, dotted + dot + 1, n);
 }
 
+/* What an applied Scale says of the object: its replicas, and of which object. */
+static int config_of(struct write *w, yyjson_mut_val *scale, const struct scale_paths *at) {
+    static const char *const taken[] = {"uid", "resourceVersion"};
+    yyjson_mut_doc *d = json_mut_new(w->arena);
+    yyjson_mut_val *root = d != NULL ? yyjson_mut_obj(d) : NULL;
+    yyjson_mut_val *replicas = json_mpath(scale, "spec.replicas");
+    if (root == NULL) {
+        return ERR_NOMEM;
+    }
+    yyjson_mut_doc_set_root(d, root);
+    struct str group = str_of(w->req->kind->group);
+    int r = json_mset_str(
+        d, root, "apiVersion",
+        arena_f(w->arena, "%.*s%s%s", STR_ARG(group), group.n > 0 ? "/" : "", w->req->kv->version));
+    r = r ? r : json_mset_str(d, root, "kind", str_of(w->req->kind->kind));
+    yyjson_mut_val *meta = json_mensure(d, root, "metadata");
+    r = r || meta == NULL ? ERR_NOMEM : json_mset_str(d, meta, "name", w->req->name);
+    for (size_t i = 0; r == 0 && i < sizeof(taken) / sizeof(taken[0]); i++) {
+        struct str v = json_mstr(json_mget(json_mget(scale, STR("metadata")), str_of(taken[i])));
+        r = v.n > 0 ? json_mset_str(d, meta, taken[i], v) : 0;
+    }
+    if (r == 0 && replicas != NULL) {
+        r = set_count(d, at->spec_path, yyjson_mut_get_sint(replicas));
+    }
+    w->doc = d;
+    return r;
+}
+
+/* Server-side apply of a Scale is one of its replicas to the object, by a manager of the subresource. */
+static int scale_lay(struct write *w, const struct scale_paths *at) {
+    yyjson_mut_doc *scale = NULL;
+    int r = write_load(w);
+    r = r ? r : body_any(w->arena, w->body, BODY_YAML, &scale, &w->failure);
+    if (r != 0) {
+        return r;
+    }
+    yyjson_mut_val *root = scale != NULL ? yyjson_mut_doc_get_root(scale) : NULL;
+    if (!str_is(json_mstr_at(root, "kind"), "Scale") ||
+        !str_is(json_mstr_at(root, "apiVersion"), "autoscaling/v1")) {
+        return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
+                           "invalid object type: an apply of a scale is of an autoscaling/v1, "
+                           "Kind=Scale");
+    }
+    if (config_of(w, root, at) != 0) {
+        return failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
+    }
+    return write_lay(w);
+}
+
 static int scale_apply(struct write *w, const struct scale_paths *at) {
     yyjson_mut_doc *scale, *want = NULL;
+    if (w->type == BODY_APPLY_PATCH) {
+        return scale_lay(w, at);
+    }
     int r = write_load(w);
     if (r != 0) {
         return r;
