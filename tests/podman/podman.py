@@ -6,6 +6,7 @@
 The images are made here (images.py), and served by a registry on loopback.
 """
 import base64
+import hashlib
 import json
 import os
 import subprocess
@@ -233,6 +234,27 @@ def test_pull(b):
         b.apply(bare("bad", ["true"], image="Not An Image"))
         wait_for("its name is refused", lambda: waiting(b, "bad").get("reason") == "InvalidImageName", 30)
         check("is no name of an image" in waiting(b, "bad")["message"], f"{waiting(b, 'bad')}")
+
+
+def test_other_names(b):
+    """Another's private image is not had by a name of podman's store, nor by its digest."""
+    with images.Registry() as r:
+        closed = r.put("closed/app", "closed")
+        b.kubectl("create", "namespace", "other")
+        b.apply(secret("right", r.host, images.USER, images.PASSWORD))
+        b.apply(bare("secret", ["cat", "/mark"], image=closed, imagePullSecrets=[{"name": "right"}]))
+        wait_for("it runs", lambda: "closed" in b.kubectl("logs", "secret", ok=False).stdout, 40)
+        with open(os.path.join(r.folder.name, "0", "manifest.json"), "rb") as f:
+            digest = hashlib.sha256(f.read()).hexdigest()
+        names = {"stored": f"containers-storage:{closed}", "digest": f"{closed.rsplit(':', 1)[0]}@sha256:{digest}"}
+        for name, image in names.items():
+            pod = bare(name, ["cat", "/mark"], image=image, policy="IfNotPresent")
+            pod["metadata"]["namespace"] = "other"
+            b.apply(pod)
+        for name in names:
+            wait_for(f"{name} gets nothing", lambda: b.kubectl("get", "pod", name, "-n", "other", "-o",
+                     "jsonpath={.status.containerStatuses[0].state.waiting.reason}") in
+                     ("ErrImagePull", "ImagePullBackOff", "InvalidImageName"), 30)
 
 
 def test_volume(b):

@@ -184,7 +184,7 @@ static int in_store(const struct wish *w, char ret_id[IMAGE_ID_MAX]) {
 static int pull(struct wish *w) {
     const char *argv[8] = {"pull"};
     const struct podman_call c = {.argv = argv, .line = on_line};
-    char auth[PATH_LEN + 16];
+    char auth[PATH_LEN + 16], from[IMAGE_NAME_MAX + 16];
     size_t n = 1;
     struct buf out;
 
@@ -195,7 +195,9 @@ static int pull(struct wish *w) {
     if (image_name_loopback(str_of(w->name))) { /* nobody else can answer there */
         argv[n++] = "--tls-verify=false";
     }
-    argv[n++] = w->name;
+    /* Of a registry: hosts may have names that podman takes for other places ("dir:5000/x"). */
+    snprintf(from, sizeof(from), "docker://%s", w->name);
+    argv[n++] = from;
     buf_init(&out, OUT_MOST);
     int code = podman_run(&c, &out, &w->err);
     struct str id = str_trim(buf_view(&out));
@@ -216,26 +218,38 @@ static int fetch(struct wish *w, const char **ret_end) {
         return ERR_UNAVAILABLE;
     }
     say("pulling", STR(""));
-    int code = pull(w);
+    struct str name = str_of(w->name), whose = str_of(secret ? w->ns : "");
+    int code = secret ? image_store_claim(w->dir, name, whose, &w->err) : 0;
+    code = code ? code : pull(w);
+    /* Named before it is unpacked, which takes its time: podman has it from now on. */
+    code = code ? code : image_store_name(w->dir, name, str_of(w->id), whose, &w->err);
     code = code ? code : bring(w->dir, str_of(w->id), true, &w->err);
-    code = code ? code
-                : image_store_name(w->dir, str_of(w->name), str_of(w->id),
-                                   str_of(secret ? w->ns : ""), &w->err);
+    if (code) {
+        image_store_unclaim(w->dir, name);
+    }
     *ret_end = code ? *ret_end : "pulled";
     return code;
+}
+
+/* podman knows it by more names than the one that it was fetched by: by its digest, as another tag. */
+static enum image_owner owner(const struct wish *w) {
+    return image_store_owner(w->dir, str_of(w->name), str_of(w->id), str_of(w->ns));
 }
 
 static int take(struct wish *w, const char **ret_end) {
     bool local = image_name_local(str_of(w->name)), never = strcmp(w->policy, "Never") == 0;
     bool always = strcmp(w->policy, "Always") == 0 && !local;
+    enum image_owner whose;
     char id[IMAGE_ID_MAX];
     int known = in_store(w, id);
 
     *ret_end = "failed";
-    if (!always && known != ERR_FORBIDDEN && in_podman(w)) {
+    if (!always && known != ERR_FORBIDDEN && in_podman(w) &&
+        (whose = owner(w)) != IMAGE_OF_OTHERS) {
         int code = bring(w->dir, str_of(w->id), false, &w->err);
         code = code ? code
-                    : image_store_name(w->dir, str_of(w->name), str_of(w->id), STR(""), &w->err);
+                    : image_store_name(w->dir, str_of(w->name), str_of(w->id),
+                                       str_of(whose == IMAGE_OF_THIS ? w->ns : ""), &w->err);
         *ret_end = code ? *ret_end : "here";
         return code;
     }

@@ -28,6 +28,19 @@ static bool is_host(struct str part) {
     return str_find(part, '.') >= 0 || str_find(part, ':') >= 0 || str_is(part, "localhost");
 }
 
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* HOST[:PORT], where HOST is none of podman's words for its own store: every namespace's images are there. */
+static bool host_ok(struct str host) {
+    struct str name, port;
+    bool has_port = str_cut(host, ':', &name, &port);
+
+    return holds(name, is_word, ".-") && (!has_port || holds(port, is_digit, "")) &&
+           !str_is(name, "containers-storage");
+}
+
 static bool path_ok(struct str path) {
     struct str part;
 
@@ -72,7 +85,7 @@ int image_name_full(struct str name, char out[IMAGE_NAME_MAX], struct err *err) 
         host = first;
         rest = path;
     }
-    if (!path_ok(rest) || !holds(host, is_word, ".-:") || (has_tag && !tag_ok(tag)) ||
+    if (!path_ok(rest) || !host_ok(host) || (has_tag && !tag_ok(tag)) ||
         (has_digest && !digest_ok(digest))) {
         return err_set(
             err, ERR_INVALID,
@@ -106,5 +119,6 @@ bool image_name_local(struct str full) {
 bool image_name_loopback(struct str full) {
     struct str host = image_name_host(full);
 
-    return str_starts(host, STR("localhost:")) || str_starts(host, STR("127."));
+    return str_starts(host, STR("localhost:")) ||
+           (str_starts(host, STR("127.")) && holds(host, is_digit, ".:"));
 }

@@ -27,6 +27,7 @@ static void test_whole_names(void **state) {
     assert_true(image_name_loopback(STR("localhost:5000/t:latest")));
     assert_true(image_name_loopback(STR("127.0.0.1:5000/t:latest")));
     assert_false(image_name_loopback(STR("docker.io/library/t:latest")));
+    assert_false(image_name_loopback(STR("127.example.com/t:latest")));
     assert_str_eq(image_name_host(STR("127.0.0.1:5000/t:latest")), STR("127.0.0.1:5000"));
 }
 
@@ -47,10 +48,25 @@ static void test_refused(void **state) {
     assert_int_equal(image_name_full(str_from(longer, sizeof(longer)), out, &err), ERR_INVALID);
 }
 
+/* What podman would take for its own store, a folder or an archive. */
+static void test_no_registry(void **state) {
+    static const char *const rows[] = {"containers-storage:r.example/a",
+                                       "containers-storage:5000/a", "dir:x/a", "r.example:/a",
+                                       "a:1:2/b"};
+    char out[IMAGE_NAME_MAX];
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (image_name_full(str_of(rows[i]), out, NULL) != ERR_INVALID) {
+            fail_msg("\"%s\" passed", rows[i]);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole_names),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_no_registry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

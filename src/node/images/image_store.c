@@ -182,6 +182,30 @@ int image_store_name(const char *dir, struct str full, struct str id, struct str
     return code;
 }
 
+int image_store_claim(const char *dir, struct str full, struct str ns, struct err *err) {
+    struct arena a;
+    yyjson_val *v;
+
+    arena_init(&a, JSON_MOST);
+    bool known = read_name(dir, full, &a, &v, NULL) == 0;
+    arena_release(&a);
+    return known ? 0 : image_store_name(dir, full, STR(""), ns, err);
+}
+
+void image_store_unclaim(const char *dir, struct str full) {
+    char names[PATH_LEN], file[IMAGE_NAME_MAX], path[PATH_LEN];
+    struct arena a;
+    yyjson_val *v;
+
+    arena_init(&a, JSON_MOST);
+    file_of(full, file);
+    if (read_name(dir, full, &a, &v, NULL) == 0 && json_str_at(v, "id").n == 0 &&
+        path_join(names, dir, "names", NULL) == 0 && path_join(path, names, file, NULL) == 0) {
+        unlink(path);
+    }
+    arena_release(&a);
+}
+
 /* ---- all of them ---- */
 
 struct image_listing {
@@ -191,7 +215,8 @@ struct image_listing {
     size_t n;
 };
 
-static void add_name(struct image_listing *l, const char *file) {
+static void add_name(void *ctx, const char *file) {
+    struct image_listing *l = ctx;
     struct image_entry e = {0};
     struct image i = {0};
     yyjson_val *v;
@@ -214,7 +239,8 @@ static void add_name(struct image_listing *l, const char *file) {
     }
 }
 
-static void add_unnamed(struct image_listing *l, const char *folder) {
+static void add_unnamed(void *ctx, const char *folder) {
+    struct image_listing *l = ctx;
     struct image i;
     struct str id = str_of(folder);
 
@@ -228,19 +254,63 @@ static void add_unnamed(struct image_listing *l, const char *folder) {
     }
 }
 
-static void each_in(const char *path, struct image_listing *l,
-                    void (*each)(struct image_listing *l, const char *name)) {
+static void each_in(const char *path, void *ctx, void (*each)(void *ctx, const char *name)) {
     struct dirent *e;
     DIR *d = opendir(path);
 
     while (d && (e = readdir(d))) {
         if (e->d_name[0] != '.') {
-            each(l, e->d_name);
+            each(ctx, e->d_name);
         }
     }
     if (d) {
         closedir(d);
     }
+}
+
+/* ---- whose is what podman has ---- */
+
+struct owner_search {
+    const char *names;
+    struct str full, id, ns;
+    bool by_id, by_name;             /* some name says something */
+    enum image_owner of_id, of_name; /* the widest that it says */
+};
+
+static void widen(bool *known, enum image_owner *of, enum image_owner one) {
+    *of = !*known || one < *of ? one : *of;
+    *known = true;
+}
+
+static void ask_name(void *ctx, const char *file) {
+    struct owner_search *s = ctx;
+    struct arena a;
+    yyjson_val *v;
+
+    arena_init(&a, JSON_MOST);
+    if (read_json(s->names, file, &a, &v, NULL) == 0) {
+        enum image_owner one = json_bool_at(v, "anyone", false) ? IMAGE_OF_ANYONE
+                               : is_for(v, s->ns)               ? IMAGE_OF_THIS
+                                                                : IMAGE_OF_OTHERS;
+        if (str_eq(json_str_at(v, "id"), s->id)) {
+            widen(&s->by_id, &s->of_id, one);
+        }
+        if (str_eq(json_str_at(v, "name"), s->full)) {
+            widen(&s->by_name, &s->of_name, one);
+        }
+    }
+    arena_release(&a);
+}
+
+enum image_owner image_store_owner(const char *dir, struct str full, struct str id, struct str ns) {
+    char names[PATH_LEN];
+    struct owner_search s = {.names = names, .full = full, .id = id, .ns = ns};
+
+    if (path_join(names, dir, "names", NULL)) {
+        return IMAGE_OF_OTHERS;
+    }
+    each_in(names, &s, ask_name);
+    return s.by_id ? s.of_id : s.by_name ? s.of_name : IMAGE_OF_ANYONE;
 }
 
 int image_store_list(const char *dir, struct arena *a, struct image_entry **ret, size_t *ret_n,

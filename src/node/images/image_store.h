@@ -41,6 +41,16 @@ int image_store_read(const char *dir, struct str id, struct arena *a, struct ima
 int image_store_name(const char *dir, struct str full, struct str id, struct str ns,
                      struct err *err);
 
+/* Who may have an image that podman has, by what the names here say of it, or else of `full`. Where no name says
+ * anything, who administers the machine put it there: for anyone. */
+enum image_owner { IMAGE_OF_ANYONE, IMAGE_OF_THIS, IMAGE_OF_OTHERS };
+enum image_owner image_store_owner(const char *dir, struct str full, struct str id, struct str ns);
+/* Before credentials fetch what a name means: until it is known, it means nothing to other namespaces. A name that has
+ * a meaning keeps it. */
+int image_store_claim(const char *dir, struct str full, struct str ns, struct err *err);
+/* The claim, if that is all there is. */
+void image_store_unclaim(const char *dir, struct str full);
+
 struct image_entry {
     struct str name, id; /* name is empty for an image that none means */
     bool anyone;

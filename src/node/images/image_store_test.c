@@ -73,6 +73,33 @@ static void test_whose(void **state) {
     assert_int_equal(find(b, NAME, "three", &i), 0);
 }
 
+/* What podman has by another name, or before its name is known here, is whose it would be by its own. */
+static void test_owner(void **state) {
+    struct bed *b = *state;
+    struct str other = STR("r.example:5000/team/app@sha256:" A), name = STR(NAME);
+    struct image i;
+
+    assert_int_equal(image_store_owner(b->dir, name, STR(A), STR("one")), IMAGE_OF_ANYONE);
+    assert_int_equal(image_store_claim(b->dir, name, STR("one"), NULL), 0);
+    assert_int_equal(find(b, NAME, "two", &i), ERR_FORBIDDEN);
+    assert_int_not_equal(find(b, NAME, "one", &i), 0);
+    assert_int_equal(image_store_owner(b->dir, name, STR(A), STR("one")), IMAGE_OF_THIS);
+    assert_int_equal(image_store_owner(b->dir, name, STR(A), STR("two")), IMAGE_OF_OTHERS);
+    assert_int_equal(image_store_name(b->dir, name, STR(A), STR("one"), NULL), 0);
+    image_store_unclaim(b->dir, name);
+    assert_int_equal(image_store_claim(b->dir, name, STR("two"), NULL), 0);
+    assert_int_equal(find(b, NAME, "one", &i), 0);
+    assert_int_equal(find(b, NAME, "two", &i), ERR_FORBIDDEN);
+    assert_int_equal(image_store_owner(b->dir, other, STR(A), STR("one")), IMAGE_OF_THIS);
+    assert_int_equal(image_store_owner(b->dir, other, STR(A), STR("two")), IMAGE_OF_OTHERS);
+    assert_int_equal(image_store_owner(b->dir, other, STR(B), STR("two")), IMAGE_OF_ANYONE);
+    assert_int_equal(image_store_name(b->dir, STR("r.example/b:1"), STR(A), STR(""), NULL), 0);
+    assert_int_equal(image_store_owner(b->dir, other, STR(A), STR("two")), IMAGE_OF_ANYONE);
+    assert_int_equal(image_store_claim(b->dir, other, STR("one"), NULL), 0);
+    image_store_unclaim(b->dir, other);
+    assert_int_equal(find(b, "r.example:5000/team/app@sha256:" A, "two", &i), ERR_NOT_FOUND);
+}
+
 static void test_what_goes(void **state) {
     struct bed *b = *state;
     struct image_entry *v;
@@ -102,6 +129,7 @@ static void test_what_goes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_whose, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_owner, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_goes, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
