@@ -278,7 +278,12 @@ def test_archives(b):
     b.apply(bare("before", ["cat", "/mark"], image=name))
     wait_for("it is not here", lambda: waiting(b, "before").get("reason") == "ErrImageNeverPull", 30)
     check("berth image load" in waiting(b, "before")["message"], f"{waiting(b, 'before')}")
+    left = os.path.join(b.data, "images", ".part-1", "root")
+    os.makedirs(left)
+    images.podman("create", "--name", "berth-unpack-4194303-left", IMAGE, "x")
     check(name in b.berth("image", "load", file, "--data", b.data), "load names what it loaded")
+    check(not os.path.exists(left), "what a killed process was unpacking was left")
+    check("berth-unpack" not in images.podman("ps", "-a").stdout.decode(), "and its container")
     log_has(b, "before", "archived")
     rows = [x for x in b.berth("image", "list", "--data", b.data).split("\n") if x.startswith(name)]
     check(len(rows) == 1 and "everyone" in rows[0], f"{rows}")

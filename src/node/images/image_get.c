@@ -1,8 +1,10 @@
 /* image_get: see image_get.h. */
 #include "node/images/image_get.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -14,6 +16,9 @@
 #include "node/images/image_user.h"
 #include "node/images/podman.h"
 #include "node/node.h"
+
+#define PART ".part-"          /* a folder that is not whole yet */
+#define LENDER "berth-unpack-" /* a container that is never started */
 
 enum { OUT_MOST = 16 << 20, ID_SHORT = 12 };
 
@@ -37,6 +42,69 @@ static int lock_store(const char *dir, int how, int *ret, struct err *err) {
     }
     *ret = fd;
     return 0;
+}
+
+/* Its name has the number of the process that made it, perhaps for another data folder. */
+static bool is_dead(struct str name) {
+    struct str pid, rest;
+    int64_t n;
+
+    str_cut(str_skip(name, STR(LENDER).n), '-', &pid, &rest);
+    return str_starts(name, STR(LENDER)) && str_to_i64(pid, &n) && n > 0 && n <= INT32_MAX &&
+           kill((pid_t)n, 0) == -1 && errno == ESRCH;
+}
+
+/* Containers that only lend their files, of a process that was killed. */
+static void remove_lenders(void) {
+    const char *list[] = {"ps", "--all", "--format={{.Names}}", "--filter=name=^" LENDER, NULL};
+    const struct podman_call ps = {.argv = list};
+    struct str rest, line;
+    char name[sizeof(LENDER) + 40];
+    struct buf out, ignored;
+
+    buf_init(&out, OUT_MOST);
+    buf_init(&ignored, OUT_MOST);
+    rest = podman_run(&ps, &out, NULL) == 0 ? buf_view(&out) : STR("");
+    while (str_next(&rest, '\n', &line)) {
+        if (is_dead(line) && str_copy(line, name, sizeof(name))) {
+            const char *remove[] = {"rm", "--force", name, NULL};
+            const struct podman_call rm = {.argv = remove};
+            podman_run(&rm, &ignored, NULL);
+        }
+    }
+    buf_release(&out);
+    buf_release(&ignored);
+}
+
+/* What was being unpacked when its process was killed. Only while nobody else brings anything. */
+static void sweep(const char *dir) {
+    char path[PATH_LEN];
+    struct dirent *e;
+    bool any = false;
+    DIR *d = opendir(dir);
+
+    while (d && (e = readdir(d))) {
+        if (str_starts(str_of(e->d_name), STR(PART)) &&
+            path_join(path, dir, e->d_name, NULL) == 0) {
+            dir_remove(path, NULL);
+            any = true;
+        }
+    }
+    if (d) {
+        closedir(d);
+    }
+    if (any) {
+        remove_lenders();
+    }
+}
+
+/* Whoever is alone here clears up first. */
+static int lock_shared(const char *dir, int *ret, struct err *err) {
+    if (lock_store(dir, LOCK_EX | LOCK_NB, ret, NULL)) {
+        return lock_store(dir, LOCK_SH, ret, err);
+    }
+    sweep(dir);
+    return flock(*ret, LOCK_SH) == -1 ? err_sys(err, errno, "%s", dir) : 0;
 }
 
 /* ---- from podman's store to ours ---- */
@@ -73,7 +141,7 @@ static void write_meta(struct buf *b, yyjson_val *v, const struct image_user *u,
 
 static int export_to(struct str id, const char *root, struct arena *a, struct err *err) {
     const char *name =
-        arena_f(a, "berth-unpack-%d-%.*s", (int)getpid(), STR_ARG(str_head(id, ID_SHORT))).p;
+        arena_f(a, LENDER "%d-%.*s", (int)getpid(), STR_ARG(str_head(id, ID_SHORT))).p;
     const char *make[] = {"create",
                           "--network=none",
                           "--image-volume=ignore",
@@ -103,7 +171,7 @@ static int unpack(const char *dir, struct str id, bool ours, struct arena *a, st
 
     int code = inspect(id, a, &v, err);
     code = code ? code : path_join(own, dir, arena_str(a, id).p, err);
-    code = code ? code : path_join(part, dir, arena_f(a, ".part-%d", (int)getpid()).p, err);
+    code = code ? code : path_join(part, dir, arena_f(a, PART "%d", (int)getpid()).p, err);
     code = code ? code : path_join(root, part, "root", err);
     code = code ? code : dir_remove(part, err);
     code = code ? code : dir_make(root, 0755, err);
@@ -296,7 +364,7 @@ int image_get_main(int argc, char **argv) {
                      .policy = argv[4],
                      .auth = argv[5],
                      .if_reachable = strcmp(argv[6], "if-reachable") == 0};
-    int code = lock_store(w.dir, LOCK_SH, &lock, &w.err);
+    int code = lock_shared(w.dir, &lock, &w.err);
     code = code ? code : take(&w, &end);
     tell_end(&w, code, end);
     return code != 0;
@@ -358,7 +426,7 @@ int image_get_load(const char *dir, const char *file,
     const struct podman_call c = {.argv = argv};
     const struct archive_load l = {dir, each, ctx};
     struct buf out;
-    int lock = -1, code = lock_store(dir, LOCK_SH, &lock, err);
+    int lock = -1, code = lock_shared(dir, &lock, err);
 
     buf_init(&out, OUT_MOST);
     code = code ? code : podman_run(&c, &out, err);

@@ -52,6 +52,9 @@ struct images {
     struct image_request *requests; /* in the order of asking */
     struct map failures;
     unsigned running, waiting, files;
+    struct timer
+        *soon; /* what is answered at once is answered by it, not from within the question */
+    struct image_late *lates; /* in the order of asking */
 };
 
 /* ---- what failed ---- */
@@ -302,12 +305,6 @@ static int start(struct image_request *r, struct err *err) {
     return r->watch ? 0 : ERR_NOMEM;
 }
 
-static void on_not_started(void *ctx) {
-    struct image_request *r = ctx;
-
-    finish(r);
-}
-
 static void start_some(struct images *im) {
     for (struct image_request *r = im->requests; r && im->running < IMAGES_AT_ONCE; r = r->next) {
         struct err err = {0};
@@ -326,7 +323,7 @@ static void start_some(struct images *im) {
                 close(r->fd);
                 r->fd = -1;
             }
-            loop_defer(im->o.loop, on_not_started, r);
+            im->clock->timer_start(im->soon, 0);
         }
     }
 }
@@ -334,32 +331,51 @@ static void start_some(struct images *im) {
 /* ---- asking ---- */
 
 struct image_late {
-    struct images *of;
+    struct image_late *next;
     struct image_waiter to;
     char text[sizeof(((struct err *)0)->text)];
 };
 
-static void on_late(void *ctx) {
-    struct image_late *l = ctx;
-    const struct image_news n = {.answer = IMAGE_BACKOFF, .text = str_of(l->text)};
+/* One that could not be started; each time from the beginning, as who is told may ask. */
+static struct image_request *over_already(const struct images *im) {
+    for (struct image_request *r = im->requests; r; r = r->next) {
+        if (r->began_mono && r->exited && r->fd == -1) {
+            return r;
+        }
+    }
+    return NULL;
+}
 
-    l->to.told(l->to.ctx, &n);
-    mem_free(l);
+static void on_soon(void *ctx) {
+    struct images *im = ctx;
+    struct image_late *l;
+    struct image_request *r;
+
+    while ((l = im->lates)) {
+        const struct image_news n = {.answer = IMAGE_BACKOFF, .text = str_of(l->text)};
+        im->lates = l->next;
+        l->to.told(l->to.ctx, &n);
+        mem_free(l);
+    }
+    while ((r = over_already(im))) {
+        finish(r);
+    }
 }
 
 static int answer_late(struct images *im, const struct image_failure *f,
                        const struct image_waiter *to) {
-    struct image_late *l = mem_zalloc(sizeof(*l));
+    struct image_late *l = mem_zalloc(sizeof(*l)), **at = &im->lates;
 
     if (l == NULL) {
         return ERR_NOMEM;
     }
-    *l = (struct image_late){.of = im, .to = *to};
+    l->to = *to;
     snprintf(l->text, sizeof(l->text), "%s", f->text);
-    if (loop_defer(im->o.loop, on_late, l)) {
-        mem_free(l);
-        return ERR_NOMEM;
+    while (*at) {
+        at = &(*at)->next;
     }
+    *at = l;
+    im->clock->timer_start(im->soon, 0);
     return 0;
 }
 
@@ -462,6 +478,12 @@ struct images *images_new(const struct images_options *o, struct err *err) {
     im->clock = loop_clock(o->loop);
     map_init(&im->failures);
     remove_auth(o->dir);
+    im->soon = im->clock->timer_new(im->clock, on_soon, im);
+    if (im->soon == NULL) {
+        err_set(err, ERR_NOMEM, "no memory");
+        mem_free(im);
+        return NULL;
+    }
     return im;
 }
 
@@ -470,6 +492,12 @@ void images_free(struct images *im) {
 
     if (im == NULL) {
         return;
+    }
+    im->clock->timer_free(im->soon);
+    while (im->lates) {
+        struct image_late *l = im->lates;
+        im->lates = l->next;
+        mem_free(l);
     }
     while (im->requests) {
         struct image_request *r = im->requests;

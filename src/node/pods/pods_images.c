@@ -40,12 +40,14 @@ static void run_as_process(struct pod *p, const char *why) {
     }
 }
 
-/* Kubernetes' two events: what happened, and as what the container waits. */
+/* Kubernetes' two events: what happened, and as what the container waits. The same is not told again and again. */
 static void wait_for_image(struct pod *p, const char *event, const char *reason, const char *why) {
-    bool first = strcmp(p->reason, reason) != 0;
+    bool warning = event[0] == 'F';
+    uint64_t told = str_hash(str_of(why));
 
-    if (first) {
-        pod_tell(p, event[0] == 'F', event, "%s", why);
+    if (p->image_told[warning] != told) {
+        p->image_told[warning] = told;
+        pod_tell(p, warning, event, "%s", why);
         pod_tell(p, true, "Failed", "Error: %s", reason);
     }
     pod_wait(p, reason, why);

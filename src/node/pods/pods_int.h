@@ -93,6 +93,8 @@ struct pod {
     bool has_commands;             /* each container has */
     struct pod_image_wish *images; /* of each container, in `arena`; NULL: not read */
     size_t n_images;
+    uint64_t
+        image_told[2]; /* hashes of why it waits, as they were told: of back-offs, of failures */
     /* events of the shim: up to which one they are told; how many new ones may be */
     int64_t told_seq, tell_mono;
     int tells;
