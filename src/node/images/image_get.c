@@ -125,18 +125,24 @@ static int inspect(struct str id, struct arena *a, yyjson_val **ret, struct err 
     return code;
 }
 
-static void write_meta(struct buf *b, yyjson_val *v, const struct image_user *u, bool ours) {
-    buf_f(b, "{\"uid\":%u,\"gid\":%u,\"home\":", (unsigned)u->uid, (unsigned)u->gid);
-    buf_json(b, str_of(u->home));
-    buf_f(b, ",\"bytes\":%lld,\"ours\":%s,\"config\":", (long long)json_i64_at(v, "Size", 0),
-          ours ? "true" : "false");
-    yyjson_val *config = json_get(v, STR("Config"));
-    if (config) {
-        json_write(b, config);
+static int write_meta(const char *folder, const struct image *i, struct err *err) {
+    struct buf b;
+
+    buf_init(&b, OUT_MOST);
+    buf_f(&b, "{\"uid\":%u,\"gid\":%u,\"home\":", (unsigned)i->uid, (unsigned)i->gid);
+    buf_json(&b, i->home);
+    buf_f(&b, ",\"bytes\":%lld,\"ours\":%s,\"config\":", (long long)i->bytes,
+          i->ours ? "true" : "false");
+    if (i->config) {
+        json_write(&b, i->config);
     } else {
-        buf_c(b, "{}");
+        buf_c(&b, "{}");
     }
-    buf_c(b, "}\n");
+    buf_c(&b, "}\n");
+    int code = buf_ok(&b) ? err_set(err, ERR_NOMEM, "no memory")
+                          : file_store(folder, "image.json", buf_view(&b), 0600, err);
+    buf_release(&b);
+    return code;
 }
 
 static int export_to(struct str id, const char *root, struct arena *a, struct err *err) {
@@ -167,7 +173,6 @@ static int unpack(const char *dir, struct str id, bool ours, struct arena *a, st
     char own[PATH_LEN], part[PATH_LEN], root[PATH_LEN];
     struct image_user user;
     yyjson_val *v = NULL;
-    struct buf b;
 
     int code = inspect(id, a, &v, err);
     code = code ? code : path_join(own, dir, arena_str(a, id).p, err);
@@ -178,13 +183,15 @@ static int unpack(const char *dir, struct str id, bool ours, struct arena *a, st
     code = code ? code : export_to(id, root, a, err);
     code = code ? code : image_files_tame(root, err);
     code = code ? code : image_user_find(root, json_str_at(v, "Config.User"), &user, err);
-    buf_init(&b, OUT_MOST);
     if (code == 0) {
-        write_meta(&b, v, &user, ours);
-        code = buf_ok(&b) ? err_set(err, ERR_NOMEM, "no memory")
-                          : file_store(part, "image.json", buf_view(&b), 0600, err);
+        const struct image meta = {.config = json_get(v, STR("Config")),
+                                   .uid = user.uid,
+                                   .gid = user.gid,
+                                   .home = str_of(user.home),
+                                   .bytes = json_i64_at(v, "Size", 0),
+                                   .ours = ours};
+        code = write_meta(part, &meta, err);
     }
-    buf_release(&b);
     if (code == 0 && rename(part, own) == -1 && errno != EEXIST && errno != ENOTEMPTY) {
         code = err_sys(err, errno, "%s", own);
     }
@@ -192,12 +199,21 @@ static int unpack(const char *dir, struct str id, bool ours, struct arena *a, st
     return code;
 }
 
+/* `ours`: podman has it because of us. A pod that waited may have been first to find what we have just loaded. */
 static int bring(const char *dir, struct str id, bool ours, struct err *err) {
+    char own[PATH_LEN];
     struct image i;
     struct arena a;
+    int code = 0;
 
     arena_init(&a, 64 << 20);
-    int code = image_store_read(dir, id, &a, &i, NULL) == 0 ? 0 : unpack(dir, id, ours, &a, err);
+    if (image_store_read(dir, id, &a, &i, NULL)) {
+        code = unpack(dir, id, ours, &a, err);
+    } else if (ours && !i.ours) {
+        i.ours = true;
+        code = path_join(own, dir, i.id, err);
+        code = code ? code : write_meta(own, &i, err);
+    }
     arena_release(&a);
     return code;
 }
