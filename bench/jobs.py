@@ -29,6 +29,8 @@ import slurm
 from meter import Meter
 
 WORKERS, ALONE = 8, 50
+# Not below /tmp, which pods have one of their own of.
+FOLDER = os.environ.get("BERTH_BENCH_DIR", "/var/tmp")
 DURABLE = "a job that was taken is on the disk (fdatasync, in groups) before the answer, as is each state of it"
 SLURM_DURABLE = "state is written to files some seconds later, by a thread of its own; a job that was taken last may be lost"
 
@@ -256,8 +258,7 @@ def measure(api, up, data, count, meter, base, bare):
 
 
 def run_berth(berth, count, base, bare):
-    # Not below /tmp, which pods have one of their own of.
-    folder = tempfile.mkdtemp(prefix="berth-bench.", dir="/var/tmp")
+    folder = tempfile.mkdtemp(prefix="berth-bench.", dir=FOLDER)
     data, meter = os.path.join(folder, "data"), Meter("berth")
     log = open(os.path.join(folder, "log"), "wb")
     up = subprocess.Popen([berth, "up", "--data", data, "--listen", "127.0.0.1:0", "--gpus", "none", "--runtime",
@@ -286,7 +287,7 @@ def submit_slurm(s, numbers):
 
 
 def run_slurm(count, base, bare):
-    folder, meter = tempfile.mkdtemp(prefix="berth-bench-slurm.", dir="/var/tmp"), Meter("slurm")
+    folder, meter = tempfile.mkdtemp(prefix="berth-bench-slurm.", dir=FOLDER), Meter("slurm")
     s = None
     try:
         s = slurm.Slurm(folder, meter)

@@ -6,7 +6,7 @@
 
 #include "node/pods/pods_int.h"
 
-enum { TURNS_FIRST = 4, TURNS_OF_CPU = 4 };
+enum { TURNS_FIRST = 8, TURNS_OF_CPU = 8 };
 
 size_t pods_turns_of_machine(void) {
     return TURNS_FIRST + TURNS_OF_CPU * (size_t)sysconf(_SC_NPROCESSORS_ONLN);
