@@ -1,8 +1,6 @@
 /* mig_set (core): see mig_set.h. */
 #include "core/mig/mig_set.h"
 
-#include <limits.h>
-
 #include "core/mig/mig.h"
 
 enum { LOOKED_MAX = 200000 };
@@ -73,28 +71,6 @@ void mig_set_close(struct mig_set *s) {
         s->all |= mig_bit(i);
         s->open |= a->media ? 0 : mig_bit(i);
     }
-}
-
-int32_t mig_set_weight(const struct mig_set *s, uint64_t places) {
-    return (int32_t)__builtin_popcountll(places & s->open & ~s->whole) +
-           ((places & s->whole) != 0 ? MIG_WHOLE_WEIGHT : 0);
-}
-
-uint8_t mig_set_least_loss(const struct mig_set *s, uint64_t free, uint64_t can,
-                           int32_t *ret_loss) {
-    uint8_t best = 0;
-    int32_t least = INT32_MAX;
-
-    for (; can != 0; can &= can - 1) {
-        size_t i = (size_t)__builtin_ctzll(can);
-        int32_t loss = mig_set_weight(s, free & s->p[i].block);
-        if (loss < least) {
-            least = loss;
-            best = (uint8_t)i;
-        }
-    }
-    *ret_loss = least;
-    return best;
 }
 
 int32_t mig_set_together(const struct mig_set *s, int16_t profile, uint64_t of) {

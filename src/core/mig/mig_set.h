@@ -54,9 +54,30 @@ static inline uint64_t mig_bit(size_t place) {
 /* Memory slices of a place, as bits. */
 uint32_t mig_place_mask(const struct mig_set *s, const struct mig_place *p);
 /* How much these places are worth as options. */
-int32_t mig_set_weight(const struct mig_set *s, uint64_t places);
-/* The place of `can` (not empty) that takes the fewest options of `free` away: the lowest of equals. */
-uint8_t mig_set_least_loss(const struct mig_set *s, uint64_t free, uint64_t can, int32_t *ret_loss);
+static inline int32_t mig_set_weight(const struct mig_set *s, uint64_t places) {
+    return (int32_t)__builtin_popcountll(places & s->open & ~s->whole) +
+           ((places & s->whole) != 0 ? MIG_WHOLE_WEIGHT : 0);
+}
+
+/* The place of `can` (not empty) that takes the fewest options of `free` away: the lowest of equals. Inline, as
+ * these two are where a search spends its time. */
+static inline uint8_t mig_set_least_loss(const struct mig_set *s, uint64_t free, uint64_t can,
+                                         int32_t *ret_loss) {
+    uint8_t best = 0;
+    int32_t least = INT32_MAX;
+
+    for (; can != 0; can &= can - 1) {
+        size_t i = (size_t)__builtin_ctzll(can);
+        int32_t loss = mig_set_weight(s, free & s->p[i].block);
+        if (loss < least) {
+            least = loss;
+            best = (uint8_t)i;
+        }
+    }
+    *ret_loss = least;
+    return best;
+}
+
 /* The most of a profile that can stand together in the free places `of` it. */
 int32_t mig_set_together(const struct mig_set *s, int16_t profile, uint64_t of);
 
