@@ -142,6 +142,7 @@ class Registry:
         self.server.shutdown()
         self.server.server_close()
         self.folder.cleanup()
+        forget(*(f"{self.host}/{r}:latest" for r in self.repositories))  # what pods pulled
 
     def put(self, repository, mark):
         """Makes an image and serves it as HOST/repository; podman's store does not keep it."""
