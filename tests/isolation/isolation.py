@@ -160,6 +160,10 @@ def test_as_root(program, kubectl):
         none_crossed(attack(b, env, ns="other"))
 
 
+def unlink_queue(mark):
+    ctypes.CDLL(None).syscall(241 if os.uname().machine != "aarch64" else 181, mark.encode())
+
+
 def test_without_walls(program, kubectl):
     """The same table on the bare machine, as root beside the pods: each row crosses, so each can tell."""
     need_root()
@@ -189,7 +193,7 @@ def test_without_walls(program, kubectl):
             libc = ctypes.CDLL(None)
             libc.shmctl(libc.shmget(0x0BE27, 0, 0), 0, None)
             libc.msgctl(libc.msgget(0x0BE28, 0), 0, None)
-            libc.syscall(241 if os.uname().machine != "aarch64" else 181, mark.encode())
+            unlink_queue(mark)
             shutil.rmtree(victim)
             for x in ("/tmp/" + mark, "/dev/shm/" + mark, "/usr/" + mark, "/etc/" + mark, "/" + mark, "/dev/" + mark):
                 if os.path.exists(x):
@@ -258,7 +262,10 @@ def test_where_nothing_is_allowed(program, kubectl):
         c = next(c for c in b.get("nodes")["items"][0]["status"]["conditions"] if c["type"] == "SandboxComplete")
         check(c["status"] == "False" and "missing: namespaces" in c["message"], str(c))
         check("missing: namespaces" in b.kubectl("get", "--raw", "/readyz?verbose"), "readyz")
-        rows = attack(b, start_victim(b, mark))
+        try:
+            rows = attack(b, start_victim(b, mark))
+        finally: # its queue is the machine's, and some ten fill what a user may have
+            unlink_queue(mark)
         if "Landlock" in c["message"] and "no Landlock" not in c["message"]:
             held = [x for x in rows if x.startswith(("reads_", "writes_", "lists_")) and x not in (
                 "reads_environment", "reads_shared_memory", "reads_temporary_files", "reads_own_spec")]
@@ -343,7 +350,7 @@ def test_sizes_hold(program, kubectl):
             "restartPolicy": "Never", "containers": [{
                 "name": "main", "image": "busybox", "command": ["sh", "-c", much + "/tmp/f; sleep 300"],
                 "resources": {"limits": {"ephemeral-storage": "1Mi"}}}]}}
-        b.apply(pod("memory", much + "/v/f; wc -c < /v/f; grep -c ' /v tmpfs' /proc/mounts",
+        b.apply(pod("memory", much + "/v/f 2>/dev/null; wc -c < /v/f; grep -c ' /v tmpfs' /proc/mounts",
                     {"medium": "Memory", "sizeLimit": "1Mi"}),
                 pod("folder", much + "/v/f; sleep 300", {"sizeLimit": "1Mi"}),
                 tmp,
