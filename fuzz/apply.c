@@ -70,7 +70,10 @@ static int apply(struct fuzz_case *c, const char *who, bool force, struct manage
                  struct applied *ret) {
     struct manage m = rules(c, who, true);
     struct err err;
-    return manage_apply(&m, json_mut_new(&c->a), copy(c, c->config), force, all, ret, &err);
+    struct fields set;
+    yyjson_mut_val *config = copy(c, c->config);
+    int r = typed_config(&c->a, &m.form, config, &set, &err);
+    return r ? r : manage_apply(&m, json_mut_new(&c->a), config, &set, force, all, ret, &err);
 }
 
 static void try_it(struct fuzz_case *c, bool update) {

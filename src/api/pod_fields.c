@@ -86,6 +86,15 @@ static bool is_spec(yyjson_mut_val *v, const struct path *at) {
            (at != NULL && str_is(member_of(at), "spec") && is_template(member_of(at->up)));
 }
 
+/* The status, and who manages which fields: nothing of a pod is made of them. */
+static bool is_apart(const struct path *at) {
+    return at->up == NULL ? str_is(at->name, "status")
+           : at->up->up == NULL
+               ? str_is(at->name, "managedFields") && at->up->step == PATH_MEMBER &&
+                     str_is(at->up->name, "metadata")
+               : false;
+}
+
 /* The depth is bounded by what the parser takes. */
 static bool walk(struct fields_walk *w, yyjson_mut_val *v, const struct path *at) {
     size_t i, n;
@@ -107,8 +116,7 @@ static bool walk(struct fields_walk *w, yyjson_mut_val *v, const struct path *at
     }
     yyjson_mut_obj_foreach(v, i, n, key, x) {
         struct path here = {.up = at, .step = PATH_MEMBER, .name = json_mstr(key)};
-        bool status = at == NULL && str_is(here.name, "status");
-        if (yyjson_mut_is_ctn(x) && !status && !walk(w, x, &here)) {
+        if (yyjson_mut_is_ctn(x) && !is_apart(&here) && !walk(w, x, &here)) {
             return false;
         }
     }

@@ -3,6 +3,13 @@
 
 #include <stdlib.h>
 
+void fields_reserve(struct arena *a, struct fields *to, size_t n) {
+    if (to->cap == 0 && n > 0 && n < UINT32_MAX) {
+        to->v = arena_alloc(a, n * sizeof(*to->v));
+        to->cap = to->v != NULL ? (uint32_t)n : 0;
+    }
+}
+
 static bool make_room(struct arena *a, struct fields *to) {
     if (to->n < to->cap) {
         return true;
@@ -43,6 +50,7 @@ void fields_order(struct arena *a, struct fields *f) {
         return;
     }
     f->mixed = false;
+    (void)arena_charge(a, 16 * (uint64_t)f->n); /* comparisons of the sort */
     qsort(f->v, f->n, sizeof(*f->v), node_cmp);
     uint32_t n = 0;
     for (uint32_t i = 0; i < f->n; i++) {
@@ -103,7 +111,7 @@ static bool first_alone(bool x, bool y) {
 static struct fields combine(struct arena *a, const struct fields *x, const struct fields *y,
                              member_rule *rule, unsigned keep) {
     struct fields r = {.step = x->step, .member = rule(x->member, y->member)};
-    for (uint32_t i = 0, j = 0; (i < x->n || j < y->n) && arena_charge(a, 1);) {
+    for (uint32_t i = 0, j = 0; (i < x->n || j < y->n) && arena_charge(a, 8);) {
         int c = i == x->n ? 1 : j == y->n ? -1 : step_cmp(&x->v[i].step, &y->v[j].step);
         if (c == 0) {
             struct fields node = combine(a, &x->v[i++], &y->v[j++], rule, keep);

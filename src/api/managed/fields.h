@@ -28,6 +28,7 @@ static inline bool fields_empty(const struct fields *f) {
 
 /* Building: a node below `to`, by value; an empty one is left out. */
 void fields_add(struct arena *a, struct fields *to, const struct fields *node);
+void fields_reserve(struct arena *a, struct fields *to, size_t n); /* room for so many, at first */
 void fields_add_member(struct arena *a, struct fields *to, struct field_step step);
 /* Sorts the nodes right below, and joins those of one step. */
 void fields_order(struct arena *a, struct fields *f);

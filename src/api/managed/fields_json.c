@@ -14,9 +14,10 @@ static int read_node(struct arena *a, struct buf *scratch, yyjson_mut_val *v, in
     if (!yyjson_mut_is_obj(v) || depth > LIMIT_JSON_DEPTH) {
         return ERR_INVALID;
     }
-    if (!arena_charge(a, 1 + yyjson_mut_obj_size(v))) {
+    if (!arena_charge(a, 1 + 25 * yyjson_mut_obj_size(v))) {
         return 0;
     }
+    fields_reserve(a, node, yyjson_mut_obj_size(v));
     yyjson_mut_obj_foreach(v, i, n, key, below) {
         struct fields kid = {0};
         if (str_is(json_mstr(key), ".")) {

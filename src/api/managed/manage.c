@@ -96,7 +96,13 @@ static int compare_in(const struct manage *m, struct two_states *s, struct versi
         v->missing = true;
         return 0;
     }
-    r = r ? r : typed_compare(m->arena, &v->form, a, b, &v->change, err);
+    if (r != 0) {
+        return r;
+    }
+    if (m->only != NULL) {
+        return typed_compare_member(m->arena, &v->form, m->only, a, b, &v->change, err);
+    }
+    r = typed_compare(m->arena, &v->form, a, b, &v->change, err);
     if (r == 0) {
         filter_change(m, &v->change);
     }
@@ -341,14 +347,13 @@ static int settle_owners(const struct manage *m, struct two_states *s, struct ma
 }
 
 static int apply_steps(const struct manage *m, yyjson_mut_doc *d, yyjson_mut_val *config,
-                       bool force, struct managers *all, struct applied *ret, struct err *err) {
-    struct fields set = {0};
+                       struct fields set, bool force, struct managers *all, struct applied *ret,
+                       struct err *err) {
     struct manager last;
     struct two_states s = {0};
     struct str text = manage_client_text(m, config);
     bool changed = all->n == 0;
-    int r = typed_config(m->arena, &m->form, config, &set, err);
-    r = r ? r : begin_account(m, &s, all, err);
+    int r = begin_account(m, &s, all, err);
     r = r ? r : manage_reconcile(m, all, &changed, err);
     if (r != 0) {
         return r;
@@ -369,10 +374,11 @@ static int apply_steps(const struct manage *m, yyjson_mut_doc *d, yyjson_mut_val
     return r ? r : manage_tell_client(d, ret->object, text);
 }
 
-int manage_apply(const struct manage *m, yyjson_mut_doc *d, yyjson_mut_val *config, bool force,
-                 struct managers *all, struct applied *ret, struct err *err) {
+int manage_apply(const struct manage *m, yyjson_mut_doc *d, yyjson_mut_val *config,
+                 const struct fields *set, bool force, struct managers *all, struct applied *ret,
+                 struct err *err) {
     struct applied made = {0};
-    int r = apply_steps(m, d, config, force, all, &made, err);
+    int r = apply_steps(m, d, config, *set, force, all, &made, err);
     r = settle(m, r, err);
     if (r == 0 || r == ERR_CONFLICT) {
         *ret = made;

@@ -49,10 +49,11 @@ struct applied {
     size_t n_conflicts;
 };
 
-/* The config, which is used up, applied to what is stored: an object of d, and the entries in place. ERR_CONFLICT:
- * others have set fields of it otherwise, and it was not forced. ERR_INVALID: the config does not fit the schema. Else
- * as manage_update. */
-int manage_apply(const struct manage *m, yyjson_mut_doc *d, yyjson_mut_val *config, bool force,
-                 struct managers *all, struct applied *ret, struct err *err);
+/* The config, which is used up, applied to what is stored: an object of d, and the entries in place. `set`: its fields,
+ * by typed_config. ERR_CONFLICT: others have set fields of it otherwise, and it was not forced. Else as
+ * manage_update. */
+int manage_apply(const struct manage *m, yyjson_mut_doc *d, yyjson_mut_val *config,
+                 const struct fields *set, bool force, struct managers *all, struct applied *ret,
+                 struct err *err);
 
 #endif

@@ -97,6 +97,26 @@ static int give_back(const struct manage *m, yyjson_mut_doc *d, const struct man
     return r;
 }
 
+/* Whether nobody's paths are those of another version. */
+static bool in_one_version(const struct manage *m, const struct managers *all) {
+    bool one = true;
+    for (size_t i = 0; i < all->n && one; i++) {
+        one = str_eq(all->v[i].api_version, m->who.api_version);
+    }
+    return one;
+}
+
+/* Where all paths are of one version, what goes is what was applied and nobody manages. */
+static int prune_here(const struct manage *m, const struct managers *all,
+                      const struct manager *last, yyjson_mut_val *object, struct err *err) {
+    const struct manager *own = managers_find(all, &m->who);
+    struct fields gone = typed_named(m->arena, &m->form, &last->set);
+    struct fields managed = managed_in(m, all, (struct str){0});
+    managed = typed_named(m->arena, &m->form, &managed);
+    gone = fields_minus(m->arena, &gone, &managed);
+    return typed_remove(m->arena, &m->form, object, &gone, &own->set, err);
+}
+
 /* In the version of the last apply: takes all of it out, gives back what is somebody's, and takes out what of the rest
  * was the manager's. */
 static int prune_at(const struct manage *m, yyjson_mut_doc *d, const struct managers *all,
@@ -131,6 +151,9 @@ int manage_prune(const struct manage *m, yyjson_mut_doc *d, const struct manager
     bool other = !str_eq(last->api_version, m->who.api_version);
     struct form f = m->form;
     yyjson_mut_val *whole = *object;
+    if (!other && in_one_version(m, all)) {
+        return prune_here(m, all, last, whole, err);
+    }
     int r = other ? m->form_of(m->ctx, last->api_version, &f) : 0;
     if (r == 0 && other) {
         r = m->convert(m->ctx, whole, m->who.api_version, last->api_version, &whole, err);

@@ -99,8 +99,10 @@ static struct managers managers_again(void) {
 static int apply(const char *who, const char *config, bool force) {
     struct manage m = manage_of(who, true);
     struct managers all = managers_again();
-    int r = manage_apply(&m, json_mut_new(&w.a), tree_of(str_of(config)), force, &all, &w.applied,
-                         &w.err);
+    struct fields set;
+    yyjson_mut_val *tree = tree_of(str_of(config));
+    int r = typed_config(&w.a, &m.form, tree, &set, &w.err);
+    r = r ? r : manage_apply(&m, json_mut_new(&w.a), tree, &set, force, &all, &w.applied, &w.err);
     if (r == 0) {
         w.live = text_of(w.applied.object);
         w.all = all;
@@ -442,6 +444,11 @@ static void test_status_alone(void **state) {
     must_apply("s", "{\"spec\":{\"replicas\":1},\"status\":{\"replicas\":1}}");
     check_fields("s", true, "{\"f:status\":{\"f:replicas\":{}}}");
     check_fields("a", true, "{\"f:spec\":{\"f:replicas\":{}}}");
+    update("u", "{\"spec\":{\"replicas\":2},\"status\":{\"replicas\":1,\"readyReplicas\":1}}");
+    check_fields("u", false, "{\"f:status\":{\"f:readyReplicas\":{}}}");
+    check_fields("a", true, "{\"f:spec\":{\"f:replicas\":{}}}");
+    update("u", "{\"spec\":{\"replicas\":2}}");
+    assert_int_equal(w.all.n, 1);
     end();
 }
 

@@ -1,6 +1,13 @@
 /* parts: see parts.h. */
 #include "api/managed/parts.h"
 
+#include "base/mem.h"
+
+enum {
+    FEW = 64,        /* parts that are kept in the arena */
+    STEPS_EACH = 40, /* that taking a part and finding it again costs, about */
+};
+
 void room_init(struct walk_room *r, struct arena *a) {
     *r = (struct walk_room){.arena = a};
     buf_init(&r->scratch, 0);
@@ -104,11 +111,15 @@ static void value_step(struct walk_room *r, yyjson_mut_val *v, size_t at, struct
 
 /* ---- by step ---- */
 
-/* Parts by step: a table in the arena. Looking is charged, so that crafted texts make it end, not last. */
+/* Parts by step: a table. Looking is charged, so that crafted texts make it end, not last. */
 struct step_index {
     const struct part **slots;
     size_t mask;
 };
+
+static void index_release(struct step_index *x) {
+    mem_free(x->slots);
+}
 
 static void index_init(struct walk_room *r, struct step_index *x, size_t n) {
     size_t size = 8;
@@ -116,7 +127,7 @@ static void index_init(struct walk_room *r, struct step_index *x, size_t n) {
         size *= 2;
     }
     x->mask = size - 1;
-    x->slots = arena_array(r->arena, size, sizeof(const struct part *));
+    x->slots = mem_array(size, sizeof(const struct part *));
     if (x->slots == NULL) {
         r->code = ERR_NOMEM;
     }
@@ -148,6 +159,7 @@ static void mark_twice(struct walk_room *r, struct part_list *p) {
         first->twice = p->v[i].twice = p->v[i].again = true;
         p->v[i].first = first;
     }
+    index_release(&x);
 }
 
 /* ---- the parts ---- */
@@ -188,16 +200,24 @@ static void take_elements(struct walk_room *r, const struct form *f, enum form_r
     }
 }
 
+void parts_release(struct part_list *p) {
+    if (p->on_heap) {
+        mem_free(p->v);
+    }
+    *p = (struct part_list){0};
+}
+
 void parts_of(struct walk_room *r, const struct form *f, yyjson_mut_val *v, struct part_list *ret) {
     enum form_rule rule = form_rule(f, v);
     size_t n = rule == RULE_LEAF      ? 0
                : yyjson_mut_is_obj(v) ? yyjson_mut_obj_size(v)
                                       : yyjson_mut_arr_size(v);
-    *ret = (struct part_list){0};
-    if (n == 0 || !room_goes_on(r, n)) {
+    *ret = (struct part_list){.on_heap = n > FEW};
+    if (n == 0 || !room_goes_on(r, STEPS_EACH * n)) {
         return;
     }
-    ret->v = arena_array(r->arena, n, sizeof(*ret->v));
+    ret->v =
+        ret->on_heap ? mem_array(n, sizeof(*ret->v)) : arena_array(r->arena, n, sizeof(*ret->v));
     if (ret->v == NULL) {
         r->code = ERR_NOMEM;
         return;
@@ -256,4 +276,5 @@ void parts_pair(struct walk_room *r, struct part_list *a, struct part_list *b) {
             a->v[i].other->other = &a->v[i];
         }
     }
+    index_release(&x);
 }

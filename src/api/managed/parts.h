@@ -32,6 +32,7 @@ struct part {
 struct part_list {
     struct part *v;
     size_t n;
+    bool on_heap; /* many are: an arena would keep them all until its end */
 };
 
 void room_init(struct walk_room *r, struct arena *a);
@@ -40,9 +41,10 @@ int room_end(struct walk_room *r, struct err *err);
 /* False when the walk is to end: r->code says why. Charges n steps. */
 bool room_goes_on(struct walk_room *r, size_t n);
 
-/* The parts of v by the rule of its form (not RULE_LEAF); a leaf, null or NULL has none. An element that has no step is
- * an error. */
+/* The parts of v by the rule of its form; a leaf, null or NULL has none. An element that has no step is an error.
+ * Release them in any case. */
 void parts_of(struct walk_room *r, const struct form *f, yyjson_mut_val *v, struct part_list *ret);
+void parts_release(struct part_list *p);
 /* Those of one step, of two values, know one another; where a step stands twice, the first. */
 void parts_pair(struct walk_room *r, struct part_list *a, struct part_list *b);
 

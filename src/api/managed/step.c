@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 
-enum { NUMBER_MAX = 40 }; /* characters of a number that is compared as one */
+enum {
+    NUMBER_MAX = 40,        /* characters of a number that is compared as one */
+    OTHER_FORM_STEPS = 100, /* that a text takes which must be read as JSON */
+};
 
 static bool is_number_char(char c) {
     return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
@@ -191,6 +194,7 @@ static int parse_key(struct arena *a, struct buf *scratch, struct str text,
         *ret = (struct field_step){STEP_KEY, text};
         return 0;
     }
+    (void)arena_charge(a, OTHER_FORM_STEPS + text.n);
     int r = json_parse_mut(a, text, &d, NULL);
     if (r != 0) {
         return r == ERR_NOMEM ? r : ERR_INVALID;
@@ -210,6 +214,7 @@ static int parse_key(struct arena *a, struct buf *scratch, struct str text,
 static int parse_value(struct arena *a, struct buf *scratch, struct str text,
                        struct field_step *ret) {
     yyjson_mut_doc *d;
+    (void)arena_charge(a, OTHER_FORM_STEPS + text.n);
     int r = json_parse_mut(a, text, &d, NULL);
     if (r != 0) {
         return r == ERR_NOMEM ? r : ERR_INVALID;

@@ -67,6 +67,7 @@ static void check_inside(struct walk_room *r, const struct form *f, yyjson_mut_v
             check_inside(r, &p.v[i].form, p.v[i].v, &here);
         }
     }
+    parts_release(&p);
 }
 
 /* ---- fields ---- */
@@ -112,10 +113,12 @@ static void gather(struct walk_room *r, const struct form *f, yyjson_mut_val *v,
     if (strict && r->code == ERR_INVALID) {
         refuse(r, at, r->wrong);
     }
+    fields_reserve(r->arena, node, p.n);
     for (size_t i = 0; i < p.n && r->code == 0; i++) {
         gather_part(r, f, &p.v[i], strict, at, node);
     }
     fields_order(r->arena, node);
+    parts_release(&p);
 }
 
 static int fields_of(struct arena *a, const struct form *f, yyjson_mut_val *v, bool strict,
@@ -170,6 +173,7 @@ static void take_out(struct walk_room *r, const struct form *f, yyjson_mut_val *
     struct part_list p;
     parts_of(r, f, v, &p);
     if (r->code != 0 || p.n == 0) {
+        parts_release(&p);
         return;
     }
     bool obj = yyjson_mut_is_obj(v);
@@ -180,6 +184,7 @@ static void take_out(struct walk_room *r, const struct form *f, yyjson_mut_val *
                        : yyjson_mut_arr_append(v, p.v[i].v));
         }
     }
+    parts_release(&p);
 }
 
 int typed_remove(struct arena *a, const struct form *f, yyjson_mut_val *v, const struct fields *set,

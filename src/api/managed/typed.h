@@ -27,6 +27,10 @@ struct typed_change {
 };
 int typed_compare(struct arena *a, const struct form *f, yyjson_mut_val *was, yyjson_mut_val *now,
                   struct typed_change *ret, struct err *err);
+/* The same of one member of two objects; the rest of them is not looked at. */
+int typed_compare_member(struct arena *a, const struct form *f, const char *name,
+                         yyjson_mut_val *was, yyjson_mut_val *now, struct typed_change *ret,
+                         struct err *err);
 
 /* `live` with `config` laid over it. Both are used up: the result is made of them. *ret_change: how it differs from
  * live; *ret_exact false: elements that stood twice had a part in it, and only typed_compare can say. */

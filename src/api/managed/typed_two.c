@@ -64,6 +64,8 @@ static void compare_parts(struct walk_room *r, const struct form *f, yyjson_mut_
     for (int i = 0; i < CHANGES; i++) {
         fields_order(r->arena, &node[i]);
     }
+    parts_release(&a);
+    parts_release(&b);
 }
 
 static size_t values_in(yyjson_mut_val *v) {
@@ -111,6 +113,29 @@ int typed_compare(struct arena *a, const struct form *f, yyjson_mut_val *was, yy
     int code = room_end(&r, err);
     if (code == 0) {
         *ret = (struct typed_change){node[ADDED], node[MODIFIED], node[REMOVED]};
+    }
+    return code;
+}
+
+int typed_compare_member(struct arena *a, const struct form *f, const char *name,
+                         yyjson_mut_val *was, yyjson_mut_val *now, struct typed_change *ret,
+                         struct err *err) {
+    struct walk_room r;
+    struct fields root[CHANGES] = {0}, node[CHANGES];
+    size_t hint = 0;
+    bool named;
+    struct form below = form_member(f, str_of(name), &hint, &named);
+    for (int i = 0; i < CHANGES; i++) {
+        node[i] = (struct fields){.step = {STEP_FIELD, str_of(name)}};
+    }
+    room_init(&r, a);
+    compare(&r, &below, json_mget(was, str_of(name)), json_mget(now, str_of(name)), node);
+    for (int i = 0; i < CHANGES; i++) {
+        fields_add(a, &root[i], &node[i]);
+    }
+    int code = room_end(&r, err);
+    if (code == 0) {
+        *ret = (struct typed_change){root[ADDED], root[MODIFIED], root[REMOVED]};
     }
     return code;
 }
@@ -220,10 +245,8 @@ static yyjson_mut_val *merge(struct merging *m, const struct form *f, yyjson_mut
     parts_pair(r, &a, &b);
     yyjson_mut_val *to = rule == RULE_MEMBERS ? yyjson_mut_obj(m->d) : yyjson_mut_arr(m->d);
     if (to == NULL) {
-        r->code = ERR_NOMEM;
-        return NULL;
-    }
-    if (rule == RULE_MEMBERS) {
+        r->code = r->code != 0 ? r->code : ERR_NOMEM;
+    } else if (rule == RULE_MEMBERS) {
         merge_members(m, &a, &b, to, node);
     } else {
         merge_elements(m, &a, &b, to, node);
@@ -231,6 +254,8 @@ static yyjson_mut_val *merge(struct merging *m, const struct form *f, yyjson_mut
     for (int i = 0; i < CHANGES; i++) {
         fields_order(r->arena, &node[i]);
     }
+    parts_release(&a);
+    parts_release(&b);
     return to;
 }
 

@@ -80,6 +80,15 @@ static yyjson_mut_val *take_list(yyjson_mut_val *root) {
     return list;
 }
 
+/* A copy of an object with nothing but a member. */
+static yyjson_mut_val *copy_member(yyjson_mut_doc *d, yyjson_val *object, const char *name) {
+    yyjson_mut_val *copy = yyjson_mut_obj(d);
+    yyjson_val *v = json_get(object, str_of(name));
+    yyjson_mut_val *value = v != NULL ? yyjson_val_mut_copy(d, v) : NULL;
+    bool failed = copy == NULL || (v != NULL && value == NULL);
+    return failed || (v != NULL && json_mset(d, copy, str_of(name), value) != 0) ? NULL : copy;
+}
+
 /* A copy of a stored object, or of its metadata, without the list. */
 static yyjson_mut_val *copy_without(yyjson_mut_doc *d, yyjson_val *v, bool object) {
     yyjson_mut_val *copy = yyjson_mut_obj(d);
@@ -100,19 +109,21 @@ static yyjson_mut_val *copy_without(yyjson_mut_doc *d, yyjson_val *v, bool objec
     return copy;
 }
 
-/* A copy of the object that is stored, in the version of the request. */
-static int old_as_asked(struct track *t, yyjson_mut_val **ret, struct err *err) {
+/* A copy of the object that is stored, or of one member of it (`only`, may be NULL), in the version of the request. */
+static int old_as_asked(struct track *t, const char *only, yyjson_mut_val **ret, struct err *err) {
     yyjson_mut_doc *d = t->old != NULL ? json_mut_new(t->arena) : NULL;
     if (t->old == NULL) {
         return 0;
     }
-    yyjson_mut_val *copy = d != NULL ? copy_without(d, t->old, true) : NULL;
+    yyjson_mut_val *copy = d == NULL      ? NULL
+                           : only != NULL ? copy_member(d, t->old, only)
+                                          : copy_without(d, t->old, true);
     return copy == NULL ? err_set(err, ERR_NOMEM, "out of memory") : as_asked(t, copy, ret, err);
 }
 
 static int stored(void *ctx, yyjson_mut_val **ret, struct err *err) {
     *ret = NULL;
-    return old_as_asked(ctx, ret, err);
+    return old_as_asked(ctx, NULL, ret, err);
 }
 
 /* ---- who ---- */
@@ -205,13 +216,22 @@ static int had_list(const struct track *t, yyjson_mut_val **ret, struct err *err
     return 0;
 }
 
+/* The member that the request writes, when that is one, and no other version has to be made of the whole. */
+static const char *written_alone(const struct track *t, const struct manage *m) {
+    bool same = t->req->kv->from_storage == NULL;
+    for (size_t i = 0; i < t->all.n && same; i++) {
+        same = str_eq(t->all.v[i].api_version, m->who.api_version);
+    }
+    return same ? m->only : NULL;
+}
+
 /* `had`: the list that the entries were read from, or NULL when it is not the one to be kept. */
-static int update(struct track *t, yyjson_mut_val *was, yyjson_mut_val *root, yyjson_mut_val *had,
-                  struct err *err) {
-    yyjson_mut_val *now = NULL;
+static int update(struct track *t, yyjson_mut_val *root, yyjson_mut_val *had, struct err *err) {
+    yyjson_mut_val *was = NULL, *now = NULL;
     struct manage m = rules(t, false);
     bool same = false;
-    int r = as_asked(t, root, &now, err);
+    int r = old_as_asked(t, written_alone(t, &m), &was, err);
+    r = r ? r : as_asked(t, root, &now, err);
     r = r ? r : manage_update(&m, was, now, &t->all, &same, err);
     t->kept = r == 0 && same ? had : NULL;
     return r;
@@ -219,19 +239,18 @@ static int update(struct track *t, yyjson_mut_val *was, yyjson_mut_val *root, yy
 
 int track_write(struct track *t, yyjson_mut_doc *d, struct failure *f) {
     struct err err = {0};
-    yyjson_mut_val *root = yyjson_mut_doc_get_root(d), *was = NULL, *had = NULL;
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(d), *had = NULL;
     yyjson_mut_val *sent = take_list(root);
     bool tracked = t->old != NULL && json_path(t->old, "metadata.managedFields") != NULL;
     bool counts = sent != NULL && t->req->subresource.n == 0;
     if (!tracked && !counts && !(t->begins && t->old == NULL)) {
         return 0;
     }
-    int r = old_as_asked(t, &was, &err);
-    r = r ? r : had_list(t, &had, &err);
+    int r = had_list(t, &had, &err);
     if (r == 0) {
         read_lists(t, had, counts ? sent : NULL);
         bool keeps = t->all.n > 0 || (t->old == NULL && t->begins);
-        r = keeps ? update(t, was, root, counts ? NULL : had, &err) : 0;
+        r = keeps ? update(t, root, counts ? NULL : had, &err) : 0;
     }
     if (r == ERR_INVALID) { /* an element without a name: the entries stay as they were */
         read_lists(t, had, NULL);
@@ -322,13 +341,15 @@ static int apply(struct track *t, yyjson_mut_doc *d, struct applied *ret, struct
     struct manage m = rules(t, true);
     yyjson_mut_val *had = NULL;
     bool force = t->req->opt.force.set && t->req->opt.force.v;
-    int r = had_list(t, &had, err);
+    struct fields set;
+    t->who = m.who;
+    int r = typed_config(t->arena, &m.form, yyjson_mut_doc_get_root(d), &set, err);
+    r = r ? r : had_list(t, &had, err);
     if (r != 0) {
         return r;
     }
     read_lists(t, had, NULL); /* what cannot be read is no account: as if there was none */
-    t->who = m.who;
-    r = manage_apply(&m, d, yyjson_mut_doc_get_root(d), force, &t->all, ret, err);
+    r = manage_apply(&m, d, yyjson_mut_doc_get_root(d), &set, force, &t->all, ret, err);
     t->kept = r == 0 && ret->same_entries ? had : NULL;
     return r;
 }
