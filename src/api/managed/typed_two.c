@@ -11,6 +11,7 @@
 /* ---- compare ---- */
 
 enum { ADDED, MODIFIED, REMOVED, CHANGES };
+enum { VALUE_STEPS = 16 }; /* that copying and comparing a value of a whole takes */
 
 static void compare(struct walk_room *r, const struct form *f, yyjson_mut_val *was,
                     yyjson_mut_val *now, struct fields node[CHANGES]);
@@ -75,7 +76,7 @@ static size_t values_in(yyjson_mut_val *v) {
 /* A value without parts, or one that is taken as a whole. */
 static void compare_leaf(struct walk_room *r, yyjson_mut_val *was, yyjson_mut_val *now,
                          struct fields node[CHANGES]) {
-    (void)room_goes_on(r, 1 + values_in(was) + values_in(now));
+    (void)room_goes_on(r, 1 + VALUE_STEPS * (values_in(was) + values_in(now)));
     node[ADDED].member = was == NULL;
     node[REMOVED].member = now == NULL;
     node[MODIFIED].member = was != NULL && now != NULL && !json_mequal(was, now);
