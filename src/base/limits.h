@@ -40,6 +40,7 @@ enum {
     LIMIT_STORE_OBJECTS = 2000000,       /* objects of all kinds */
     LIMIT_NAMED_ITEMS = 1024,            /* of a list or map whose names are compared pairwise */
     LIMIT_FIELD_MANAGERS = 256,          /* entries of managedFields; updates are joined beyond ten [k8s] */
+    LIMIT_TRACKED_VALUES = 80000,        /* of an object, before and after, whose managedFields are kept */
     LIMIT_CONDITION_MESSAGE = 32768,     /* [k8s] */
     LIMIT_EVENT_MESSAGE = 1024,          /* [k8s] */
 

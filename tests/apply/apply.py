@@ -355,6 +355,31 @@ def test_entries(b):
     check(len(got) == 11 and "ancient-changes" in [e["manager"] for e in got], f"updates are joined: {len(got)}")
 
 
+def test_too_much(b):
+    """What is kept account of costs no write: entries that are too long go, whoever wrote them."""
+    raw, job = Raw(b), "/apis/batch/v1/namespaces/default/jobs"
+    body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "full"},
+            "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [
+                {"name": "main", "image": "none", "command": ["sleep", "100000"]}]}}}}
+    check(raw("POST", job, body)[0] == 201, "made")
+
+    def fill(fields):
+        entry = {"manager": "x", "operation": "Apply", "apiVersion": "batch/v1", "fieldsType": "FieldsV1", "fieldsV1": fields}
+        code, got = raw("PATCH", job + "/full", {"metadata": {"managedFields": [entry]}}, "application/merge-patch+json")
+        check(code == 200, f"{got}")
+        return "managedFields" in got["metadata"]
+
+    names = {f"f:{n:05}": {} for n in range(70000)}
+    check(not fill({"f:spec": names}), "70000 names are not kept")
+    check(not fill({"f:spec": {f"v:{n}": {} for n in range(10000)}}), "nor are keys that take longer to read")
+    check(fill({"f:spec": dict(list(names.items())[:35000])}), "35000 names are")
+    code, got = raw("PATCH", job + "/full", {"spec": {"suspend": True}}, "application/merge-patch+json")
+    check(code == 200, f"a Job is suspended whatever it has of them: {got}")
+    data = {f"k{n:05}": "" for n in range(40000)}
+    code, got = raw("POST", MAPS + "?fieldManager=m", config_map("large", **data))
+    check(code == 201 and "managedFields" not in got["metadata"], f"{code} {str(got)[:200]}")
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals(), lambda f, program, kubectl: with_default_queue(f, program, kubectl,
                                                                                 gpus="sim:1xh200")))

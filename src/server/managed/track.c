@@ -203,6 +203,54 @@ static void read_lists(struct track *t, yyjson_mut_val *had, yyjson_mut_val *sen
     }
 }
 
+/* ---- how much there is ---- */
+
+enum { KEY_COSTS = 10 }; /* k:{"name":"main"}, v:"x": read as JSON, each of them */
+
+static size_t cost_of(struct str name) {
+    return str_starts(name, STR("k:")) || str_starts(name, STR("v:")) ? KEY_COSTS : 1;
+}
+
+/* Counts names and values. Past `most` it ends. */
+static void count(yyjson_mut_val *v, size_t most, size_t *n) {
+    size_t i, max;
+    yyjson_mut_val *key, *e;
+    *n += 1;
+    if (yyjson_mut_is_obj(v)) {
+        yyjson_mut_obj_foreach(v, i, max, key, e) {
+            *n += cost_of(json_mstr(key));
+            if (*n > most) {
+                return;
+            }
+            count(e, most, n);
+        }
+    } else if (yyjson_mut_is_arr(v)) {
+        yyjson_mut_arr_foreach(v, i, max, e) {
+            if (*n > most) {
+                return;
+            }
+            count(e, most, n);
+        }
+    }
+}
+
+/* What was read lies in one piece. */
+static size_t count_read(yyjson_val *v) {
+    const yyjson_val *end = v != NULL ? unsafe_yyjson_get_next(v) : NULL;
+    size_t n = 0;
+    for (; v != end; v++) {
+        n += yyjson_is_str(v) ? cost_of(json_str(v)) : 1;
+    }
+    return n;
+}
+
+static bool is_too_much(const struct track *t, yyjson_mut_val *root, yyjson_mut_val *sent) {
+    size_t n = count_read(t->old);
+    count(root, LIMIT_TRACKED_VALUES, &n);
+    count(sent, LIMIT_TRACKED_VALUES, &n);
+    return n > LIMIT_TRACKED_VALUES;
+}
+
 /* ---- writes ---- */
 
 /* A copy of the stored object's list, or NULL. */
@@ -244,6 +292,11 @@ int track_write(struct track *t, yyjson_mut_doc *d, struct failure *f) {
     bool tracked = t->old != NULL && json_path(t->old, "metadata.managedFields") != NULL;
     bool counts = sent != NULL && t->req->subresource.n == 0;
     if (!tracked && !counts && !(t->begins && t->old == NULL)) {
+        return 0;
+    }
+    if (is_too_much(t, root, counts ? sent : NULL)) {
+        t->warning = STR("metadata.managedFields: the object has too many fields to tell whose "
+                         "they are: there are no field managers");
         return 0;
     }
     int r = had_list(t, &had, &err);

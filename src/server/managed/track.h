@@ -33,7 +33,9 @@ struct track {
     yyjson_mut_val *kept; /* the list of them where they are as they were, or NULL */
 };
 
-/* A write that is no apply: d (storage version) is what is to be, and gets its entries. */
+/* A write that is no apply: d (storage version) is what is to be, and gets its entries. An object that has too much for
+ * it (LIMIT_TRACKED_VALUES) loses them, with a warning: what they cost must not keep anybody from writing to it, least
+ * of all the controllers that end it. */
 int track_write(struct track *t, yyjson_mut_doc *d, struct failure *f);
 
 /* An apply. d has what was sent, in the version of the request, and gets what is to be, in that version. A manager must
