@@ -263,6 +263,39 @@ def test_writes_between(b):
         b, "deployment", "web")))
 
 
+def test_helm(b):
+    """Helm 4 applies on the server's side."""
+    chart = os.path.join(b.root, "chart")
+    os.makedirs(os.path.join(chart, "templates"))
+    for name, text in {"Chart.yaml": "apiVersion: v2\nname: c\nversion: 0.1.0\n", "values.yaml": "count: 1\n",
+                       "templates/a.yaml": json.dumps(config_map("c", n="{{ .Values.count }}")),
+                       "templates/b.yaml": json.dumps(deployment()).replace('"replicas": 1',
+                                                                            '"replicas": {{ .Values.count }}')}.items():
+        with open(os.path.join(chart, name), "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def helm(*args, ok=True):
+        return b.run([os.path.join(os.path.dirname(b.kubectl_program), "helm"), *args], ok=ok)
+
+    helm("upgrade", "--install", "r", chart)
+    helm("upgrade", "--install", "r", chart, "--set", "count=2")
+    rv = b.get("cm", "c")["metadata"]["resourceVersion"]
+    helm("upgrade", "--install", "r", chart, "--set", "count=2")
+    check(b.get("cm", "c")["metadata"]["resourceVersion"] == rv, "the same again changes nothing")
+    check(set(managers(b, "cm", "c")) == {("helm", "Apply", "")}, "helm manages what it applied")
+    check(b.get("deployment", "web")["spec"]["replicas"] == 2, "the value is there")
+    helm("rollback", "r", "1")
+    got = b.get("cm", "c")["data"], b.get("deployment", "web")["spec"]["replicas"]
+    check(got == ({"n": "1"}, 1), f"and back: {got}")
+    b.kubectl("scale", "deployment/web", "--replicas=3")
+    done = helm("upgrade", "r", chart, "--set", "count=2", ok=False)
+    check('conflict with "kubectl" with subresource "scale"' in done.stderr, f"a conflict is told: {done.stderr}")
+    helm("upgrade", "r", chart, "--set", "count=2", "--force-conflicts")
+    check(b.get("deployment", "web")["spec"]["replicas"] == 2, "and forced")
+    helm("uninstall", "r")
+    check("configmap/c" not in b.kubectl("get", "cm,deploy", "-o", "name"), "uninstalled, all is gone")
+
+
 def test_what_is_refused(b):
     raw = Raw(b)
     x = config_map("x", a="1")
