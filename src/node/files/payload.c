@@ -35,6 +35,9 @@ int payload_add(struct payload *p, struct str path, struct str bytes, mode_t mod
             return 0;
         }
     }
+    if (p->files.n == PAYLOAD_FILES_MAX) {
+        return err_set(err, ERR_INVALID, "a volume of more than %d files", PAYLOAD_FILES_MAX);
+    }
     return payload_files_push(&p->files, (struct payload_file){path, bytes, mode & 0777})
                ? err_set(err, ERR_NOMEM, "no memory")
                : 0;

@@ -19,6 +19,10 @@
 #include "base/err.h"
 #include "base/vec.h"
 
+enum {
+    PAYLOAD_FILES_MAX = 4096
+}; /* they are compared pairwise, and written while other pods wait */
+
 struct payload_file {
     struct str path, bytes; /* path: relative, without ".." and with no first part that begins so */
     mode_t mode;
@@ -29,7 +33,8 @@ struct payload {
     struct payload_files files;
 };
 
-/* Views are kept: they must outlive the payload. The same path again takes the place of the one before. */
+/* Views are kept: they must outlive the payload. The same path again takes the place of the one before. ERR_INVALID: a
+ * bad path, or one file too many. */
 int payload_add(struct payload *p, struct str path, struct str bytes, mode_t mode, struct err *err);
 void payload_release(struct payload *p);
 /* Of paths, bytes and modes: the same for the same content. */

@@ -139,6 +139,22 @@ static void content_is_told_by_its_hash(void **state) {
     payload_release(&b);
 }
 
+static void files_are_bounded(void **state) {
+    struct payload p = {0};
+    char name[32];
+
+    for (int i = 0; i < PAYLOAD_FILES_MAX; i++) {
+        struct str path = {name, (size_t)snprintf(name, sizeof(name), "%d", i)};
+        struct payload_file f = {path, STR(""), 0600};
+        assert_int_equal(payload_files_push(&p.files, f), 0);
+    }
+    assert_int_equal(add(&p, "more", ""), ERR_INVALID);
+    p.files.v[7].path = STR("seven");
+    assert_int_equal(add(&p, "seven", "again"), 0);
+    assert_int_equal(p.files.n, PAYLOAD_FILES_MAX);
+    payload_release(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_version_follows_another),
@@ -146,6 +162,7 @@ int main(void) {
         cmocka_unit_test(modes_are_as_asked),
         cmocka_unit_test(links_lead_nowhere),
         cmocka_unit_test(bad_paths_are_refused),
+        cmocka_unit_test(files_are_bounded),
         cmocka_unit_test(content_is_told_by_its_hash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
