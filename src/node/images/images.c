@@ -305,10 +305,20 @@ static int start(struct image_request *r, struct err *err) {
     return r->watch ? 0 : ERR_NOMEM;
 }
 
+/* Has its namespace all the turns that it may have? */
+static bool must_wait(const struct images *im, const struct image_request *mine) {
+    int n = 0;
+
+    for (const struct image_request *r = im->requests; r; r = r->next) {
+        n += r->began_mono && strcmp(r->ns, mine->ns) == 0;
+    }
+    return n >= IMAGES_OF_ONE;
+}
+
 static void start_some(struct images *im) {
     for (struct image_request *r = im->requests; r && im->running < IMAGES_AT_ONCE; r = r->next) {
         struct err err = {0};
-        if (r->child || r->began_mono) {
+        if (r->child || r->began_mono || must_wait(im, r)) {
             continue;
         }
         r->began_mono = clock_mono(im->clock);

@@ -1,8 +1,9 @@
 /*
  * images: brings images here without making the node's loop wait.
  *
- * Each image that is asked for is brought by a helper process (image_get.h), IMAGES_AT_ONCE at a time; who asks for
- * one that is on its way waits for the same. What could not be had is not tried again before its back-off is over
+ * Each image that is asked for is brought by a helper process (image_get.h), IMAGES_AT_ONCE at a time, of which one
+ * namespace has IMAGES_OF_ONE at most: a slow registry of a project holds up no other. Who asks for one that is on its
+ * way waits for the same. What could not be had is not tried again before its back-off is over
  * (10 s, doubled up to 5 min): until then the answer comes at once.
  */
 #ifndef BERTH_NODE_IMAGES_H
@@ -12,7 +13,7 @@
 #include "net/loop.h"
 #include "node/images/image_get.h"
 
-enum { IMAGES_AT_ONCE = 3, IMAGES_WAITING = 1000, IMAGES_FAILED = 1000 };
+enum { IMAGES_AT_ONCE = 3, IMAGES_OF_ONE = 2, IMAGES_WAITING = 1000, IMAGES_FAILED = 1000 };
 
 struct images;
 
