@@ -179,6 +179,10 @@ static const struct step steps[] = {
      "k\","
      "\"path\":\"/data/z\"}]",
      MAP, MAPS, MAPS "/c"},
+    {"PATCH", MAPS "/c?fieldManager=m", "application/apply-patch+yaml", 0, NEW_MAP, NULL, MAPS,
+     MAPS "/c"},
+    {"PATCH", MAPS "/c?fieldManager=m&force=true", "application/apply-patch+yaml", 0, NEW_MAP, MAP,
+     MAPS, MAPS "/c"},
     {"DELETE", MAPS "/c", 0, 0, "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\"}", MAP, MAPS,
      MAPS "/c"},
     {"DELETE", MAPS "?labelSelector=l%3Dv", 0, 0, "", MAP, MAPS, MAPS "/c"},
@@ -197,6 +201,8 @@ static const struct step steps[] = {
      "{\"spec\":{\"parallelism\":2}}", JOB, JOBS, JOBS "/c"},
     {"PATCH", JOBS "/c/status", "application/merge-patch+json", 0, "{\"status\":{\"active\":1}}",
      JOB, JOBS, JOBS "/c"},
+    {"PATCH", JOBS "/c?fieldManager=m&force=true", "application/apply-patch+yaml", 0, JOB, JOB,
+     JOBS, JOBS "/c"},
     {"GET", JOBS "?fieldSelector=status.successful%3D0", 0, 0, "", JOB, JOBS, JOBS "/c"},
     {"DELETE", JOBS "/c?propagationPolicy=Background", 0, 0, "", JOB, JOBS, JOBS "/c"},
 };

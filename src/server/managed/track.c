@@ -335,12 +335,14 @@ struct conflict_teller {
     struct arena *arena;
     struct failure *f;
     struct buf *lines;
-    struct str who; /* whose fields are told */
+    struct str who;  /* whose fields are told */
+    struct str path; /* the last one */
     size_t n;
 };
 
 static void tell(void *ctx, struct str path) {
     struct conflict_teller *t = ctx;
+    t->path = path;
     if (t->n++ < LIMIT_CAUSES) {
         buf_c(t->lines, "\n- ");
         buf_str(t->lines, path);
@@ -371,7 +373,7 @@ static int refuse(const struct track *t, const struct applied *made, struct fail
     }
     f->message = telling.n == 1
                      ? arena_f(t->arena, "Apply failed with 1 conflict: conflict with %.*s: %.*s",
-                               STR_ARG(telling.who), STR_ARG(f->causes[0].field))
+                               STR_ARG(telling.who), STR_ARG(telling.path))
                      : arena_f(t->arena, "Apply failed with %zu conflicts: %.*s", telling.n,
                                STR_ARG(buf_view(&lines)));
     buf_release(&lines);
