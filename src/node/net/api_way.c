@@ -17,6 +17,7 @@ enum { BACKLOG = 128, OF_PODS = 0x7f800000 /* 127.128.0.0 */ };
 struct api_way_one {
     struct api_way *way;
     uint32_t pod;
+    const struct api_way_pod *of;
     struct splice *splice;
     struct api_way_one *prev, *next;
 };
@@ -115,7 +116,7 @@ static void carry(struct api_way *w, int in, uint32_t pod) {
     }
     setsockopt(in, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     setsockopt(out, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    *c = (struct api_way_one){.way = w, .pod = pod, .next = w->first};
+    *c = (struct api_way_one){.way = w, .pod = pod, .of = p, .next = w->first};
     if (w->first) {
         w->first->prev = c;
     }
@@ -127,13 +128,41 @@ static void carry(struct api_way *w, int in, uint32_t pod) {
     }
 }
 
+size_t api_way_gives_up(const size_t *of, size_t n, size_t mine) {
+    size_t most = n;
+
+    for (size_t i = 0; i < n; i++) {
+        most = of[i] > mine + 1 && (most == n || of[i] >= of[most]) ? i : most;
+    }
+    return most;
+}
+
+/* All are taken: of the pods that have the most one loses its oldest, so that many pods of one project do not keep the
+ * others out. */
+static bool make_room(struct api_way *w, size_t mine) {
+    struct api_way_one *all[API_WAY_CONNECTIONS_MAX];
+    size_t of[API_WAY_CONNECTIONS_MAX], n = 0;
+
+    for (struct api_way_one *c = w->first; c && n < API_WAY_CONNECTIONS_MAX; c = c->next) {
+        all[n] = c;
+        of[n++] = c->of->n;
+    }
+    size_t i = api_way_gives_up(of, n, mine);
+    if (i < n) {
+        splice_free(all[i]->splice);
+        forget(all[i]);
+    }
+    return i < n;
+}
+
 static bool may(struct api_way *w, uint32_t pod) {
     char key[16];
 
     model_ip_text(pod, key);
     const struct api_way_pod *p = map_get(&w->pods, str_of(key));
-    return api_way_source(&w->r->o, pod) && w->n < API_WAY_CONNECTIONS_MAX &&
-           (p == NULL || p->n < API_WAY_OF_ONE);
+    size_t mine = p ? p->n : 0;
+    return api_way_source(&w->r->o, pod) && mine < API_WAY_OF_ONE &&
+           (w->n < API_WAY_CONNECTIONS_MAX || make_room(w, mine));
 }
 
 static void on_connection(void *ctx, int events) {

@@ -21,6 +21,10 @@ void api_way_free(struct api_way *w);
 /* Where the API server listens; "": nowhere that pods could reach it, and connections are refused. */
 int api_way_open(struct api_way *w, struct str to, struct err *err);
 
+/* Of n connections, newest first, which is to end for a pod that has `mine`: the oldest of a pod that has the most,
+ * of[i] for connection i. n: nobody has as many as two more. */
+size_t api_way_gives_up(const size_t *of, size_t n, size_t mine);
+
 /* The address in 127.0.0.0/8 that stands for a pod of the range; 0 for one that is none. */
 uint32_t api_way_source(const struct router_options *o, uint32_t pod);
 

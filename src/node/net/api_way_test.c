@@ -29,10 +29,21 @@ static void others_have_none(void **state) {
     assert_int_equal(api_way_source(&o, ip("127.0.0.1")), 0);
 }
 
+static void who_has_most_gives_up(void **state) {
+    const size_t of[] = {1, 3, 2, 3, 3, 1};
+
+    assert_int_equal(api_way_gives_up(of, 6, 0), 4); /* the oldest of those with three */
+    assert_int_equal(api_way_gives_up(of, 6, 1), 4);
+    assert_int_equal(api_way_gives_up(of, 6, 2), 6); /* it would have as many itself */
+    assert_int_equal(api_way_gives_up(of, 1, 0), 1);
+    assert_int_equal(api_way_gives_up(of, 0, 0), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_pod_has_a_source_of_its_own),
         cmocka_unit_test(others_have_none),
+        cmocka_unit_test(who_has_most_gives_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,7 @@ struct pod_live {
     size_t n_tokens;
     bool told;         /* that something is missing */
     int64_t poll_mono; /* when the next round is; INT64_MAX: only for a token */
+    int64_t rest_mono; /* none before this: what cannot be had is not asked for at each tick */
 };
 
 void pod_live_free(struct pod_live *l) {
@@ -196,7 +197,8 @@ void pod_live_step(struct pod *p) {
         follow(p, true);
     }
     bool again = has_failed(p) || may_change(p) || p->later != p->told_later;
-    l->poll_mono = again ? next_round(p->pods) : INT64_MAX;
+    l->rest_mono = next_round(p->pods);
+    l->poll_mono = again ? l->rest_mono : INT64_MAX;
     forget_sources(p);
 }
 
@@ -212,7 +214,7 @@ void pod_live_now(struct pod *p) {
     struct pod_live *l = p->state == POD_RUNNING ? live_of(p) : NULL;
 
     if (l) {
-        l->poll_mono = 0;
+        l->poll_mono = l->rest_mono = 0;
     }
     if (l && p->later != p->told_later) { /* somebody waits */
         pod_live_step(p);
@@ -226,7 +228,7 @@ static bool is_due(const struct pod *p, int64_t now) {
     for (size_t i = 0; i < l->n_tokens; i++) {
         due |= l->tokens[i].again_mono <= now;
     }
-    return due;
+    return due && l->rest_mono <= now;
 }
 
 void pods_live_tick(struct pods *ps, int64_t now) {
