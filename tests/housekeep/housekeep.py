@@ -60,8 +60,8 @@ def test_schedule(b):
     expect(b.kubectl("get", "cj"), "@every 1s")
     header = b.kubectl("get", "cj", "-o", "wide").split("\n")[0].split()
     check(header == "NAME SCHEDULE TIMEZONE SUSPEND ACTIVE LAST SCHEDULE AGE CONTAINERS IMAGES SELECTOR".split(), header)
-    wait_for("an event", lambda: "SuccessfulCreate" in b.kubectl("get", "events"))
-    expect(b.kubectl("get", "events"), "SawCompletedJob")
+    for reason in ("SuccessfulCreate", "SawCompletedJob"):
+        wait_for(f"event {reason}", lambda r=reason: r in b.kubectl("get", "events"))
 
     b.kubectl("create", "job", "by-hand", "--from=cronjob/tick")
     b.kubectl("wait", "--for=condition=complete", "job/by-hand", "--timeout=60s")
