@@ -89,7 +89,7 @@ def applying(s):
     s.check("get cm -l tier!=gold -o name", "^configmap/a$")
     s.check("get cm --field-selector metadata.name=b -o name", r"^configmap/b\s*$")
     s.check("get cm --field-selector spec.x=b", "field label not supported", 1)
-    s.check("apply --server-side -f -", "server-side apply is not supported yet", 1, config_map("b"))
+    s.check("apply --server-side -f -", "configmap/b serverside-applied", 0, config_map("b"))
     bogus = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "bogus": 1})
     s.check("create -f -", r'strict decoding error: unknown field "bogus"', 1, bogus)
     s.check("create --validate=warn -f -", r'Warning: unknown field "bogus".*configmap/c created', 0, bogus)
