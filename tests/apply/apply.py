@@ -413,6 +413,22 @@ def test_too_much(b):
     check(code == 201 and "managedFields" not in got["metadata"], f"{code} {str(got)[:200]}")
 
 
+def test_many_conflicts(b):
+    """Names as long as may be cost an answer neither its length nor its being one."""
+    b.apply(CRD)
+    b.kubectl("wait", "--for=condition=Established", "crd/things.example.com", "--timeout=10s")
+    raw, path, name = Raw(b), "/apis/example.com/v1/namespaces/default/things/t", "n" * 100000
+    fields = [{name: {f"k{i:04}": v for i in range(600)}} for v in (1, 2)]
+    check(raw.apply(path, thing(free=fields[0]))[0] == 201, "made")
+    code, got = raw.apply(path, thing(free=fields[1]), "other")
+    check(code == 409 and len(got["details"]["causes"]) == 500, f"{code} {str(got)[:500]}")
+    lines = got["message"].split("\n")
+    check(lines[0] == 'Apply failed with 600 conflicts: conflicts with "m":' and lines[-1] == "- and 100 more" and
+          lines[1] == f"- .spec.free.{name[:256]}....k0000" and len(lines) == 502, got["message"][:500])
+    who = raw("GET", path)[1]["metadata"]["managedFields"]
+    check(name in str(who), "what is stored is whole")
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(globals(), lambda f, program, kubectl: with_default_queue(f, program, kubectl,
                                                                                 gpus="sim:1xh200")))

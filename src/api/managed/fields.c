@@ -162,29 +162,40 @@ struct fields fields_only(struct arena *a, const struct fields *f, const char *n
 struct path_teller {
     struct arena *arena;
     struct buf path;
-    void (*each)(void *ctx, struct str path);
+    bool (*each)(void *ctx, struct str path);
     void *ctx;
 };
 
-static void tell(struct path_teller *t, const struct fields *f) {
+static bool tell(struct path_teller *t, const struct fields *f) {
     size_t at = t->path.n;
+    bool on = true;
     for (int deep = 0; deep < 2; deep++) {
-        for (uint32_t i = 0; i < f->n; i++) {
-            step_write(&f->v[i].step, t->arena, &t->path);
-            if (deep) {
-                tell(t, &f->v[i]);
-            } else if (f->v[i].member) {
-                t->each(t->ctx, arena_str(t->arena, buf_view(&t->path)));
+        for (uint32_t i = 0; i < f->n && on; i++) {
+            if (deep ? f->v[i].n == 0 : !f->v[i].member) {
+                continue;
             }
+            step_write(&f->v[i].step, t->arena, &t->path);
+            on =
+                deep ? tell(t, &f->v[i]) : t->each(t->ctx, arena_str(t->arena, buf_view(&t->path)));
             t->path.n = at;
         }
     }
+    return on;
 }
 
-void fields_each(const struct fields *f, struct arena *a, void (*each)(void *ctx, struct str path),
+bool fields_each(const struct fields *f, struct arena *a, bool (*each)(void *ctx, struct str path),
                  void *ctx) {
     struct path_teller t = {.arena = a, .each = each, .ctx = ctx};
     buf_init(&t.path, 0);
-    tell(&t, f);
+    bool all = tell(&t, f);
     buf_release(&t.path);
+    return all;
+}
+
+size_t fields_count(const struct fields *f) {
+    size_t n = f->member;
+    for (uint32_t i = 0; i < f->n; i++) {
+        n += fields_count(&f->v[i]);
+    }
+    return n;
 }

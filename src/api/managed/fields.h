@@ -46,8 +46,10 @@ struct fields fields_minus(struct arena *a, const struct fields *x, const struct
 struct fields fields_without(struct arena *a, const struct fields *f, const char *name);
 struct fields fields_only(struct arena *a, const struct fields *f, const char *name);
 
-/* Each member's path as text, `.spec.replicas`: those right below a node before those further down. */
-void fields_each(const struct fields *f, struct arena *a, void (*each)(void *ctx, struct str path),
+size_t fields_count(const struct fields *f); /* of members */
+/* Each member's path as text, `.spec.replicas`: those right below a node before those further down. `each` answers
+ * whether it wants another one; false: it did not. */
+bool fields_each(const struct fields *f, struct arena *a, bool (*each)(void *ctx, struct str path),
                  void *ctx);
 
 /* FieldsV1, and back. Steps of a type that we do not know are left out. ERR_INVALID: no FieldsV1. ERR_NOMEM. */

@@ -103,9 +103,15 @@ static void test_two_sets(void **state) {
     check_text(y, Y);
 }
 
-static void tell(void *ctx, struct str path) {
+static bool tell(void *ctx, struct str path) {
     buf_str(ctx, path);
     buf_ch(ctx, '\n');
+    return true;
+}
+
+static bool tell_two(void *ctx, struct str path) {
+    size_t *n = ctx;
+    return ++*n < 2;
 }
 
 static void test_paths(void **state) {
@@ -119,7 +125,31 @@ static void test_paths(void **state) {
     assert_str_eq(buf_view(&b), STR(".spec.z\n.spec.i[3]\n.spec.l[name=\"c\",port=80]\n"
                                     ".spec.l[name=\"c\",port=80].image\n.spec.s[=\"x\"]\n"
                                     ".spec.s[=7]\n"));
+    assert_int_equal(fields_count(&f), 6);
+    size_t n = 0;
+    assert_false(fields_each(&f, &arena, tell_two, &n));
+    assert_int_equal(n, 2);
     buf_release(&b);
+}
+
+/* The text of a step, of which the first 255 bytes are told: the next character has two. */
+static void check_cut(enum step_type type, const char *before, const char *after) {
+    static char text[100000], told[300];
+    struct buf b;
+    memset(text, 'x', sizeof(text));
+    text[255] = '\xc3';
+    text[256] = '\xa9';
+    snprintf(told, sizeof(told), "%s%.255s...%s", before, text, after);
+    buf_init(&b, 0);
+    step_write(&(struct field_step){type, str_from(text, sizeof(text))}, &arena, &b);
+    assert_str_eq(buf_view(&b), str_of(told));
+    buf_release(&b);
+}
+
+static void test_long_texts(void **state) {
+    check_cut(STEP_FIELD, ".", "");
+    check_cut(STEP_KEY, "[", "]");
+    check_cut(STEP_VALUE, "[=", "]");
 }
 
 int main(void) {
@@ -128,6 +158,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_bad, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_two_sets, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_paths, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_long_texts, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("fields", tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 enum {
     NUMBER_MAX = 40,        /* characters of a number that is compared as one */
     OTHER_FORM_STEPS = 100, /* that a text takes which must be read as JSON */
+    TOLD_MAX = 256,         /* bytes of a text that people are told */
 };
 
 static bool is_number_char(char c) {
@@ -275,12 +276,22 @@ static void write_key(struct str text, struct arena *a, struct buf *out) {
     }
 }
 
+/* Its beginning, which ends between two characters. */
+static void write_cut(struct str text, struct buf *out) {
+    size_t n = text.n < TOLD_MAX ? text.n : TOLD_MAX;
+    while (n > 0 && n < text.n && ((unsigned char)text.p[n] & 0xc0) == 0x80) {
+        n--;
+    }
+    buf_str(out, str_head(text, n));
+    buf_c(out, n < text.n ? "..." : "");
+}
+
 void step_write(const struct field_step *s, struct arena *a, struct buf *out) {
     buf_c(out, s->type == STEP_FIELD ? "." : s->type == STEP_VALUE ? "[=" : "[");
-    if (s->type == STEP_KEY) {
+    if (s->type == STEP_KEY && s->text.n <= TOLD_MAX) {
         write_key(s->text, a, out);
     } else {
-        buf_str(out, s->text);
+        write_cut(s->text, out);
     }
     buf_c(out, s->type == STEP_FIELD ? "" : "]");
 }

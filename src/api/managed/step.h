@@ -40,7 +40,8 @@ int step_of_value(struct arena *a, struct buf *scratch, yyjson_mut_val *v, struc
 int step_parse(struct arena *a, struct buf *scratch, struct str name, struct field_step *ret);
 /* That name: "f:spec". Empty when out of memory. */
 struct str step_name(struct arena *a, const struct field_step *s);
-/* As paths are told to people: `.spec`, `[name="web"]`, `[="x"]`, `[3]`. */
+/* As paths are told to people: `.spec`, `[name="web"]`, `[="x"]`, `[3]`. A text of more than 256 bytes is cut, and ends
+ * in "...": for messages alone. */
 void step_write(const struct field_step *s, struct arena *a, struct buf *out);
 
 #endif

@@ -335,20 +335,24 @@ struct conflict_teller {
     struct arena *arena;
     struct failure *f;
     struct buf *lines;
-    struct str who;  /* whose fields are told */
+    struct str who;  /* whose fields are told: "conflict with ..." */
     struct str path; /* the last one */
-    size_t n;
+    size_t n, bytes; /* that were told */
 };
 
-static void tell(void *ctx, struct str path) {
+static bool tell(void *ctx, struct str path) {
     struct conflict_teller *t = ctx;
+    size_t bytes = 2 * path.n + t->who.n; /* in a line and in a cause */
     t->path = path;
-    if (t->n++ < LIMIT_CAUSES) {
-        buf_c(t->lines, "\n- ");
-        buf_str(t->lines, path);
-        (void)failure_cause(t->f, t->arena, STR("FieldManagerConflict"),
-                            arena_f(t->arena, "conflict with %.*s", STR_ARG(t->who)), path);
+    if (t->n == LIMIT_CAUSES || t->bytes + bytes > LIMIT_CAUSES_BYTES) {
+        return false;
     }
+    t->n++;
+    t->bytes += bytes;
+    buf_c(t->lines, "\n- ");
+    buf_str(t->lines, path);
+    (void)failure_cause(t->f, t->arena, STR("FieldManagerConflict"), t->who, path);
+    return true;
 }
 
 static int conflict_cmp(const void *a, const void *b) {
@@ -359,23 +363,36 @@ static int conflict_cmp(const void *a, const void *b) {
     return c ? c : str_cmp(x->who.subresource, y->who.subresource);
 }
 
-/* One conflict stands in the line, several in a list by manager. */
+/* A list by manager, which ends where an answer would become too long. */
+static void list_conflicts(struct conflict_teller *t, const struct applied *made, size_t all) {
+    bool on = true;
+    for (size_t i = 0; i < made->n_conflicts && on; i++) {
+        struct str who = who_text(t->arena, &made->conflicts[i].who);
+        t->who = arena_f(t->arena, "conflict with %.*s", STR_ARG(who));
+        buf_f(t->lines, "%sconflicts with %.*s:", i > 0 ? "\n" : "", STR_ARG(who));
+        on = fields_each(&made->conflicts[i].set, t->arena, tell, t);
+    }
+    if (!on) {
+        buf_f(t->lines, "\n- and %zu more", all - t->n);
+    }
+}
+
+/* One conflict stands in the line, several in a list. */
 static int refuse(const struct track *t, const struct applied *made, struct failure *f) {
     struct buf lines;
+    size_t all = 0;
+    for (size_t i = 0; i < made->n_conflicts; i++) {
+        all += fields_count(&made->conflicts[i].set);
+    }
     buf_init(&lines, 0);
     struct conflict_teller telling = {.arena = t->arena, .f = f, .lines = &lines};
     (void)failure_set(f, t->arena, ERR_CONFLICT, "%s", "");
     qsort(made->conflicts, made->n_conflicts, sizeof(*made->conflicts), conflict_cmp);
-    for (size_t i = 0; i < made->n_conflicts; i++) {
-        telling.who = who_text(t->arena, &made->conflicts[i].who);
-        buf_f(&lines, "%sconflicts with %.*s:", i > 0 ? "\n" : "", STR_ARG(telling.who));
-        fields_each(&made->conflicts[i].set, t->arena, tell, &telling);
-    }
-    f->message = telling.n == 1
-                     ? arena_f(t->arena, "Apply failed with 1 conflict: conflict with %.*s: %.*s",
-                               STR_ARG(telling.who), STR_ARG(telling.path))
-                     : arena_f(t->arena, "Apply failed with %zu conflicts: %.*s", telling.n,
-                               STR_ARG(buf_view(&lines)));
+    list_conflicts(&telling, made, all);
+    f->message = all == 1 ? arena_f(t->arena, "Apply failed with 1 conflict: %.*s: %.*s",
+                                    STR_ARG(telling.who), STR_ARG(telling.path))
+                          : arena_f(t->arena, "Apply failed with %zu conflicts: %.*s", all,
+                                    STR_ARG(buf_view(&lines)));
     buf_release(&lines);
     return f->code;
 }
