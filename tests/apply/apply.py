@@ -314,6 +314,10 @@ def test_what_is_refused(b):
         (("PATCH", MAPS + "/x?fieldManager=m", dict(x, metadata={"name": "x", "managedFields": []}),
           "application/apply-patch+yaml"), 400, "metadata.managedFields must be nil"),
         (("PATCH", MAPS + "/y?fieldManager=m", x, "application/apply-patch+yaml"), 400, "does not match the name"),
+        (("PATCH", MAPS + "/x?fieldManager=m", dict(x, metadata={"generateName": "x"}),
+          "application/apply-patch+yaml"), 400, "(x based on URL) was undeterminable: name must be provided"),
+        (("PATCH", MAPS + "/x?fieldManager=m", {"apiVersion": "v1", "kind": "ConfigMap"},
+          "application/apply-patch+yaml"), 400, "(x based on URL) was undeterminable: name must be provided"),
         (("PATCH", MAPS + "/x?fieldManager=m", dict(x, metadata={"name": "x", "uid": "u"}),
           "application/apply-patch+yaml"), 409, "Precondition failed: UID in precondition: u"),
         (("PATCH", MAPS + "/x?fieldManager=m", dict(x, data={"a": 1}), "application/apply-patch+yaml"), 400,
@@ -336,6 +340,8 @@ def test_what_is_refused(b):
         check(got[0] == code and text in got[1]["message"], f"{request}: {got}")
     check(raw.apply(MAPS + "/x", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: '1'}\n")[0] == 201,
           "YAML is read")
+    nameless = {k: v for k, v in x.items() if k != "metadata"}
+    check(raw.apply(MAPS + "/x", nameless)[0] == 200, "what is there has its name")
     rv = raw("GET", MAPS + "/x")[1]["metadata"]["resourceVersion"]
     stale = dict(x, metadata={"name": "x", "resourceVersion": str(int(rv) - 1)})
     check(raw.apply(MAPS + "/x", stale)[0] == 409, "a stale resourceVersion is a conflict")

@@ -326,12 +326,26 @@ static int keep_account(struct write *w) {
     return r;
 }
 
+/* An apply that makes an object names it itself: it is not made under another name than it says, or generated. */
+static int has_name(struct write *w, yyjson_mut_val *root) {
+    if (json_mstr_at(root, "metadata.name").n > 0) {
+        return 0; /* meta_create compares it */
+    }
+    return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
+                       "the name of the object (%.*s based on URL) was undeterminable: name must "
+                       "be provided",
+                       STR_ARG(w->req->name));
+}
+
 /* An apply that means an object of a certain identity or state creates none. */
 static int may_be_new(struct write *w) {
     yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);
     struct str uid = json_mstr_at(root, "metadata.uid");
-    if (w->old != NULL || (uid.n == 0 && json_mstr_at(root, "metadata.resourceVersion").n == 0)) {
+    if (w->old != NULL) {
         return 0;
+    }
+    if (uid.n == 0 && json_mstr_at(root, "metadata.resourceVersion").n == 0) {
+        return has_name(w, root);
     }
     struct str why = uid.n > 0 ? arena_f(w->arena,
                                          "Precondition failed: UID in precondition: %.*s, UID in "
