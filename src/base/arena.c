@@ -148,6 +148,7 @@ void arena_reset(struct arena *a) {
         POISON(a->blocks->data, a->blocks->size);
     }
     a->failed = 0;
+    a->full = false;
     a->steps = 0;
 }
 
@@ -162,6 +163,7 @@ static int add_block(struct arena *a, size_t need) {
     size_t left = a->max - a->used;
     size = size > left ? left : size;
     if (size < need) {
+        a->full = true;
         return ERR_NOMEM;
     }
     struct arena_block *b = spare_take(size);
@@ -178,6 +180,7 @@ static int add_block(struct arena *a, size_t need) {
 
 void *arena_alloc(struct arena *a, size_t n) {
     if (a->failed || n > a->max || n > SIZE_MAX - ALIGN) {
+        a->full = a->full || !a->failed;
         a->failed = ERR_NOMEM;
         return NULL;
     }

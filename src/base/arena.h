@@ -23,6 +23,7 @@ struct arena {
     struct arena_block *blocks; /* newest first */
     size_t used, max;           /* bytes of blocks held, and their limit */
     int failed;                 /* 0 or ERR_NOMEM, sticky until reset */
+    bool full;                  /* it failed at its limit */
     uint64_t steps, steps_max;  /* charged; and allowed, 0: any number */
 };
 
@@ -31,6 +32,11 @@ void arena_release(struct arena *a);
 void arena_release_secret(struct arena *a); /* clears what was in it first */
 void arena_reset(struct arena *a);
 int arena_ok(const struct arena *a); /* 0 or ERR_NOMEM */
+
+/* The failure was the limit's: there was memory. */
+static inline bool arena_full(const struct arena *a) {
+    return a->full;
+}
 
 /* From now on, and after each reset, this many steps may be charged; 0: any number. */
 static inline void arena_allow(struct arena *a, uint64_t steps) {

@@ -94,11 +94,24 @@ static void test_arena(void **state) {
         assert_non_null(arena_zalloc(&a, 100));
     }
     arena_reset(&a);
+    assert_false(arena_full(&a));
     assert_null(arena_alloc(&a, 65 << 10));
     assert_int_equal(arena_ok(&a), ERR_NOMEM);
     assert_null(arena_alloc(&a, 1)); /* sticky */
+    assert_true(arena_full(&a));
     arena_reset(&a);
+    assert_false(arena_full(&a));
     assert_non_null(arena_alloc(&a, 1));
+    while (arena_alloc(&a, 1 << 10) != NULL) {
+    }
+    assert_true(arena_full(&a));
+    arena_release(&a);
+    mem_fault(1, 0);
+    assert_null(arena_alloc(&a, 48 << 10)); /* of no size that is kept */
+    mem_fault(0, 0);
+    assert_int_equal(arena_ok(&a), ERR_NOMEM);
+    assert_null(arena_alloc(&a, 65 << 10)); /* the first failure counts */
+    assert_false(arena_full(&a));
     arena_release(&a);
 }
 

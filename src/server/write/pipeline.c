@@ -122,11 +122,22 @@ static int too_complex(struct write *w) {
                        LIMIT_REQUEST_STEPS);
 }
 
+/* What takes more memory than a request may have: whoever sent it can send less. The text needs none. */
+static void too_large(struct write *w) {
+    (void)failure_set(&w->failure, w->arena, ERR_TOO_LARGE, "%s", "");
+    w->failure.message =
+        w->type == BODY_APPLY_PATCH
+            ? STR("the object has too many fields to be applied, or they are too long")
+            : STR("the object is too large: handling it takes more memory than a request may have");
+}
+
 void write_finish(struct write *w) {
     if (w->http == 0) {
         w->http = 200;
     }
-    if (w->failure.code != 0 && !w->orphaned && arena_spent(w->arena)) {
+    if (w->failure.code != 0 && !w->orphaned && arena_full(w->arena)) {
+        too_large(w);
+    } else if (w->failure.code != 0 && !w->orphaned && arena_spent(w->arena)) {
         (void)too_complex(w);
     }
     w->done(w);
