@@ -330,7 +330,8 @@ static int take(struct wish *w, const char **ret_end) {
     *ret_end = "failed";
     if (!always && known != ERR_FORBIDDEN && in_podman(w) &&
         (whose = owner(w)) != IMAGE_OF_OTHERS) {
-        int code = bring(w->dir, str_of(w->id), false, &w->err);
+        /* Nobody has an image alone but by our pull, which may have been cut short. */
+        int code = bring(w->dir, str_of(w->id), whose == IMAGE_OF_THIS, &w->err);
         code = code ? code
                     : image_store_name(w->dir, str_of(w->name), str_of(w->id),
                                        str_of(whose == IMAGE_OF_THIS ? w->ns : ""), &w->err);
@@ -456,21 +457,34 @@ int image_get_load(const char *dir, const char *file,
 
 /* ---- what nobody uses ---- */
 
-static int prune_one(const char *dir, const struct image_entry *e, struct arena *a,
-                     struct err *err) {
-    const char *argv[] = {"image", "rm", "--force", arena_str(a, e->id).p, NULL};
-    const struct podman_call c = {.argv = argv};
-    struct image i = {0};
+/* Takes an image from podman's store; 0 as well where podman does not have it. */
+static int unload(struct str id, struct arena *a, struct err *err) {
+    const char *remove[] = {"image", "rm", "--force", arena_str(a, id).p, NULL};
+    const char *list[] = {"images", "--all", "--quiet", "--no-trunc", NULL};
+    const struct podman_call rm = {.argv = remove}, images = {.argv = list};
+    struct err why = {0};
     struct buf out;
 
-    int code = image_store_read(dir, e->id, a, &i, err);
-    code = code ? code : image_store_remove(dir, e->id, err);
-    if (code == 0 && i.ours) {
-        buf_init(&out, OUT_MOST);
-        podman_run(&c, &out, NULL); /* a container of somebody else's may hold it */
-        buf_release(&out);
+    buf_init(&out, OUT_MOST);
+    int code = podman_run(&rm, &out, &why);
+    if (code) {
+        buf_reset(&out);
+        bool gone = podman_run(&images, &out, NULL) == 0 && buf_ok(&out) == 0 &&
+                    !str_contains(buf_view(&out), id);
+        code = gone ? 0 : err_set(err, code, "image %.12s stays: %s", id.p, why.text);
     }
+    buf_release(&out);
     return code;
+}
+
+/* From podman first: an image that podman has and no name here speaks of is for anyone (image_store_owner). */
+static int prune_one(const char *dir, const struct image_entry *e, struct arena *a,
+                     struct err *err) {
+    struct image i = {0};
+
+    int code = image_store_read(dir, e->id, a, &i, err);
+    code = code == 0 && i.ours ? unload(e->id, a, err) : code;
+    return code ? code : image_store_remove(dir, e->id, err);
 }
 
 /* Names of one image go together: the one that was asked for last decides. */
@@ -490,24 +504,27 @@ int image_get_prune(const char *dir, const char *pods_dir, int64_t before_ns,
     struct image i;
     struct arena a;
     size_t n = 0;
+    int kept = 0;
     int lock = -1, code = lock_store(dir, LOCK_EX | LOCK_NB, &lock, err);
 
     arena_init(&a, 256 << 20);
     code = code ? code : image_store_list(dir, &a, &v, &n, err);
     for (size_t k = 0; code == 0 && k < n; k++) {
+        int one = 0;
         if (is_recent(v, n, v[k].id, before_ns) || image_store_used(pods_dir, v[k].id)) {
             continue;
         }
         if (image_store_read(dir, v[k].id, &a, &i, NULL) == 0) { /* not by another of its names */
-            code = prune_one(dir, &v[k], &a, err);
+            one = prune_one(dir, &v[k], &a, err);
         }
-        if (code == 0) {
+        if (one == 0) {
             each(ctx, &v[k]);
         }
+        kept = one ? one : kept; /* the others go all the same */
     }
     arena_release(&a);
     if (lock != -1) {
         close(lock);
     }
-    return code;
+    return code ? code : kept;
 }

@@ -24,7 +24,8 @@ int image_get_load(const char *dir, const char *file,
                    void (*each)(void *ctx, struct str name, struct str id), void *ctx,
                    struct err *err);
 /* What no pod uses and none has asked for since `before` (wall clock): its folder, its names, and podman's copy where
- * Berth fetched it. ERR_CONFLICT: an image is just being brought. */
+ * Berth fetched it. What podman does not give up stays whole, with whose it is; the others go, and the failure is told.
+ * ERR_CONFLICT: an image is just being brought. */
 int image_get_prune(const char *dir, const char *pods_dir, int64_t before_ns,
                     void (*each)(void *ctx, const struct image_entry *e), void *ctx,
                     struct err *err);
