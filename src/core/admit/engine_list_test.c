@@ -9,7 +9,7 @@
 enum { MANY = 400 };
 
 struct one {
-    char uid[16];
+    char uid[24];
     const char *local;
     int64_t priority, at;
     bool waits;
