@@ -42,6 +42,11 @@ static void add_active(struct sight *s, const struct cron_run *r, struct str ns)
                                   .uid = r->uid};
 }
 
+static void note_completed(struct sight *s, const struct cron_run *r) {
+    note(s, EVENT_NORMAL, "SawCompletedJob",
+         arena_f(s->a, "Saw completed job: %.*s, condition: %s", STR_ARG(r->name), r->finished));
+}
+
 /* What the status calls active, as long as it is. */
 static int keep_active(struct sight *s, const struct cron_job_status *was) {
     struct map by_uid;
@@ -60,9 +65,7 @@ static int keep_active(struct sight *s, const struct cron_job_status *was) {
         }
         s->active[run - s->f->runs] = true;
         if (run->finished) {
-            note(s, EVENT_NORMAL, "SawCompletedJob",
-                 arena_f(s->a, "Saw completed job: %.*s, condition: %s", STR_ARG(o->name),
-                         run->finished));
+            note_completed(s, run);
         } else {
             s->p->status.active.v[s->p->status.active.n++] = *o;
         }
@@ -73,8 +76,12 @@ static int keep_active(struct sight *s, const struct cron_job_status *was) {
 
 static void look_at_runs(struct sight *s) {
     struct str ns = s->f->job->metadata ? s->f->job->metadata->namespace : STR("");
+    int64_t written_s = s->last_s; /* the last time that the status says */
     for (size_t i = 0; i < s->f->n_runs; i++) {
         const struct cron_run *r = &s->f->runs[i];
+        if (r->finished && r->due_s > written_s && !s->active[i]) {
+            note_completed(s, r); /* it ended before the status could call it active */
+        }
         if (r->due_s > s->last_s) {
             s->last_s = r->due_s;
         }

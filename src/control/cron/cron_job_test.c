@@ -109,6 +109,24 @@ static void a_job_each_minute(void **state) {
     assert_int_equal(w.writes, writes);
 }
 
+/* Its Job has ended before the status could say that it is active. */
+static void a_job_that_ends_at_once(void **state) {
+    put("\"schedule\":\"* * * * *\"");
+    for (int i = 0; i < 70000 && jobs() == 0; i++) {
+        fake_world_run(&w, NS_PER_MS);
+    }
+    controller_free(c);
+    assert_string_equal(fake_world_text(cron(), "status.lastScheduleTime"), "");
+    finish("c-29453761", "Complete");
+    begin();
+    fake_world_run(&w, NS_PER_SEC);
+    assert_string_equal(fake_world_text(cron(), "status.lastScheduleTime"), "2026-01-01T00:01:00Z");
+    assert_string_equal(fake_world_text(cron(), "status.active"), "");
+    assert_int_equal(fake_world_events(&w, "SawCompletedJob"), 1);
+    fake_world_run(&w, 30 * NS_PER_SEC);
+    assert_int_equal(fake_world_events(&w, "SawCompletedJob"), 1);
+}
+
 static void at_nine_in_warsaw(void **state) {
     put("\"schedule\":\"0 9 * * *\",\"timeZone\":\"Europe/Warsaw\"");
     fake_world_run(&w, (8 * 3600 - 1) * NS_PER_SEC);
@@ -275,6 +293,7 @@ static void faults(void **state) {
 int main(void) {
     round_be_strict();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_job_that_ends_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(a_job_each_minute, setup, teardown),
         cmocka_unit_test_setup_teardown(at_nine_in_warsaw, setup, teardown),
         cmocka_unit_test_setup_teardown(forbid_waits, setup, teardown),
