@@ -10,8 +10,8 @@ status=0
 python3 "$here/kill9.py" "$berth" 100 || status=1
 python3 "$here/watches.py" "$berth" || status=1
 small=$(mktemp -d)
-if unshare -m --propagation private mount -t tmpfs -o size=12m tmpfs "$small" 2>/dev/null; then
-    unshare -m --propagation private sh -c 'mount -t tmpfs -o size=12m tmpfs "$0" && exec python3 "$@"' "$small" \
+if unshare -m --propagation private mount -t tmpfs -o size=32m tmpfs "$small" 2>/dev/null; then
+    unshare -m --propagation private sh -c 'mount -t tmpfs -o size=32m tmpfs "$0" && exec python3 "$@"' "$small" \
         "$here/disk.py" "$other" "$small" || status=1
 else
     python3 "$here/disk.py" "$other" - || status=1

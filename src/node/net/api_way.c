@@ -141,7 +141,7 @@ size_t api_way_gives_up(const size_t *of, size_t n, size_t mine) {
  * others out. */
 static bool make_room(struct api_way *w, size_t mine) {
     struct api_way_one *all[API_WAY_CONNECTIONS_MAX];
-    size_t of[API_WAY_CONNECTIONS_MAX], n = 0;
+    size_t of[API_WAY_CONNECTIONS_MAX] = {0}, n = 0;
 
     for (struct api_way_one *c = w->first; c && n < API_WAY_CONNECTIONS_MAX; c = c->next) {
         all[n] = c;
