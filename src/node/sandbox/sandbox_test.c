@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -116,6 +117,14 @@ static int try_userfaultfd(const struct bed *b) {
 static int try_module(const struct bed *b) {
     return failed(syscall(SYS_init_module, NULL, 0, ""));
 }
+static int try_project(const struct bed *b) {
+    char attributes[28] = {0};
+    int fd = open("mine", O_CREAT | O_RDWR, 0600);
+    return failed(ioctl(fd, (1UL << 40) | _IOW('X', 32, char[28]), attributes));
+}
+static int try_project_by_call(const struct bed *b) {
+    return failed(syscall(469, AT_FDCWD, "mine", NULL, 0, 0)); /* file_setattr */
+}
 static int try_setuid(const struct bed *b) {
     return failed(setresuid(0, 0, 0));
 }
@@ -159,6 +168,8 @@ static void test_calls(void **state) {
     assert_int_equal(inside(b, try_io_uring), ENOSYS);
     assert_int_equal(inside(b, try_userfaultfd), EPERM);
     assert_int_equal(inside(b, try_module), EPERM);
+    assert_int_equal(inside(b, try_project), EPERM);
+    assert_int_equal(inside(b, try_project_by_call), ENOSYS);
     assert_int_equal(inside(b, try_thread_like_clone), 0);
 }
 
