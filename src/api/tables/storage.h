@@ -29,8 +29,8 @@
 
 /* On a volume: what its folder begins as a copy of, "volume/HANDLE" or "snapshot/HANDLE". */
 #define STORAGE_SOURCE "berth.dev/volume-source"
-/* The node's, on a volume: the size with which its folder is ready; what holds it to that size, "measured" (also on
- * the claim); why the folder could not be made. */
+/* The node's, on a volume: the size with which its folder is ready; what holds it to that size, "quota" or
+ * "measured" (also on the claim); why the folder could not be made. */
 #define STORAGE_READY "berth.dev/volume-ready"
 #define STORAGE_LIMIT "berth.dev/volume-limit"
 #define STORAGE_ERROR "berth.dev/volume-error"

@@ -88,8 +88,17 @@ static void remove_next(struct volume_files *f) {
     }
 }
 
+static void drop_limit(struct volume_files *f, const char *from) {
+    int fd = openat(f->dir, from, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd != -1) {
+        volume_quota_clear(&f->quota, fd);
+        close(fd);
+    }
+}
+
 static int retire(struct volume_files *f, const char *from, struct str handle, struct err *err) {
     char to[400];
+    drop_limit(f, from);
     for (int i = 0; i < 1000; i++) {
         snprintf(to, sizeof(to), GONE "/%u-%.*s", f->gone++, STR_ARG(handle));
         if (renameat2(f->dir, from, f->dir, to, RENAME_NOREPLACE) == 0) {
@@ -124,6 +133,7 @@ int volume_files_init(struct volume_files *f, struct loop *l, struct log *log, c
     if (f->dir == -1) {
         return err_sys(err, errno, "%s", f->path);
     }
+    volume_quota_init(&f->quota, f->dir, f->log);
     r = make_own(f->dir, SNAPSHOTS, err);
     r = r ? r : make_own(f->dir, PART, err);
     r = r ? r : make_own(f->dir, GONE, err);
@@ -194,6 +204,15 @@ int volume_files_make(const struct volume_files *f, struct str handle, gid_t gid
     return r;
 }
 
+bool volume_files_hold(struct volume_files *f, struct str handle, uint64_t bytes) {
+    int fd = f->quota.on ? open_place(f, VOLUME_FOLDER, handle) : -1;
+    bool held = fd != -1 && volume_quota_hold(&f->quota, fd, bytes);
+    if (fd != -1) {
+        close(fd);
+    }
+    return held;
+}
+
 /* ---- copies ---- */
 
 static void on_copied(void *ctx, int pid, int64_t status, int signal) {
@@ -239,6 +258,9 @@ int volume_files_copy(struct volume_files *f, enum volume_place from, struct str
     if ((mkdirat(f->dir, part, 0700) == -1 && errno != EEXIST) ||
         (out = openat(f->dir, part, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)) == -1) {
         r = err_sys(err, errno, "volumes/%s", part);
+    }
+    if (r == 0 && to == VOLUME_FOLDER) { /* its limit comes when it is whole */
+        (void)volume_quota_mark(&f->quota, out);
     }
     struct child_options o = {
         .file = "/bin/cp", .argv = argv, .fds = {-1, -1, 2, in, out}, .n_fds = 5};

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "net/loop.h"
 #include "node/files/files.h"
+#include "node/volumes/volume_quota.h"
 
 enum volume_place { VOLUME_FOLDER, VOLUME_SNAPSHOT };
 
@@ -27,6 +28,7 @@ struct volume_files {
     struct log *log;
     char path[PATH_LEN]; /* DATA/volumes */
     int dir;
+    struct volume_quota quota;
     unsigned gone; /* names in .gone begin with it */
     struct loop_child *remover, *copier;
     char part[256]; /* the handle that is being copied to */
@@ -45,6 +47,9 @@ bool volume_handle_good(struct str handle);
 bool volume_files_has(const struct volume_files *f, enum volume_place place, struct str handle);
 /* Makes a volume, or gives the one that is there to the group again. gid 0: nobody's own. */
 int volume_files_make(const struct volume_files *f, struct str handle, gid_t gid, struct err *err);
+/* Whether the file system refuses what is written to the volume beyond so many bytes (volume_quota.h), from now on. A
+ * volume is there before pods write into it: hold it then. */
+bool volume_files_hold(struct volume_files *f, struct str handle, uint64_t bytes);
 /* Takes it away; not there is fine. */
 int volume_files_retire(struct volume_files *f, enum volume_place place, struct str handle,
                         struct err *err);

@@ -145,15 +145,26 @@ static bool decode(struct volume_keeper *k, const struct object *o, void *ret) {
                         NULL) == 0;
 }
 
+static struct str hold(struct volume_keeper *k, const struct persistent_volume *pv,
+                       struct quantity size) {
+    int64_t bytes = quantity_value(size);
+    return volume_files_hold(&k->files, pv->spec->csi->volume_handle,
+                             bytes > 0 ? (uint64_t)bytes : 0)
+               ? STR("quota")
+               : STR("measured");
+}
+
+/* ready, limit: of a volume that is as it should be, or empty. */
 static void say_volume(struct volume_keeper *k, const struct object *o,
-                       const struct persistent_volume *pv, struct str ready, struct str error) {
+                       const struct persistent_volume *pv, struct str ready, struct str limit,
+                       struct str error) {
     struct persistent_volume want = *pv;
     struct meta meta = *pv->metadata;
     const struct str none = {0};
     int r = meta_set(&meta.annotations, &k->arena, STORAGE_ERROR, error.n > 0 ? error : none);
     if (ready.n > 0) {
         r = r ? r : meta_set(&meta.annotations, &k->arena, STORAGE_READY, ready);
-        r = r ? r : meta_set(&meta.annotations, &k->arena, STORAGE_LIMIT, STR("measured"));
+        r = r ? r : meta_set(&meta.annotations, &k->arena, STORAGE_LIMIT, limit);
     }
     want.metadata = &meta;
     if (r == 0) {
@@ -248,6 +259,7 @@ static int prepare_volume(struct volume_keeper *k, const struct object *o,
 }
 
 static void keep_volume(struct volume_keeper *k, const struct object *o) {
+    const struct str none = {0};
     struct persistent_volume pv;
     struct quantity ready;
     struct err err = {0};
@@ -267,7 +279,7 @@ static void keep_volume(struct volume_keeper *k, const struct object *o) {
             return;
         }
         if (volume_files_retire(&k->files, VOLUME_FOLDER, pv.spec->csi->volume_handle, &err) != 0) {
-            say_volume(k, o, &pv, (struct str){0}, str_of(err.text));
+            say_volume(k, o, &pv, none, none, str_of(err.text));
             return;
         }
         drop_finalizer(k, KEEP_VOLUMES, o, pv.metadata, STORAGE_VOLUME_FILES);
@@ -281,25 +293,26 @@ static void keep_volume(struct volume_keeper *k, const struct object *o) {
     }
     bool said = quantity_parse(meta_annotation(pv.metadata, STORAGE_READY), &ready, NULL) == 0 &&
                 quantity_cmp(ready, size) == 0;
-    if (said && volume_files_has(&k->files, VOLUME_FOLDER, pv.spec->csi->volume_handle)) {
+    if (said && volume_files_has(&k->files, VOLUME_FOLDER, pv.spec->csi->volume_handle) &&
+        str_eq(meta_annotation(pv.metadata, STORAGE_LIMIT), hold(k, &pv, size))) {
         return;
     }
     if (k->failed[0] != 0 && str_is(o->name, k->failed)) {
         struct str was = meta_annotation(pv.metadata, STORAGE_ERROR);
         k->failed[0] = 0;
         if (!str_is(was, k->error)) {
-            say_volume(k, o, &pv, (struct str){0}, str_of(k->error));
+            say_volume(k, o, &pv, none, none, str_of(k->error));
             return;
         }
     }
     char text[QUANTITY_TEXT_MAX];
     if (prepare_volume(k, o, &pv, &wait, &err) != 0) {
         if (!str_is(meta_annotation(pv.metadata, STORAGE_ERROR), err.text)) {
-            say_volume(k, o, &pv, (struct str){0}, str_of(err.text));
+            say_volume(k, o, &pv, none, none, str_of(err.text));
         }
         wait_for(k, KEEP_VOLUMES, o->name, AGAIN_S * NS_PER_SEC);
     } else if (!wait) {
-        say_volume(k, o, &pv, quantity_text(size, text), (struct str){0});
+        say_volume(k, o, &pv, quantity_text(size, text), hold(k, &pv, size), none);
     }
 }
 

@@ -4,8 +4,8 @@
  * It watches the volumes and contents of the local driver that name this node, makes what is missing, says so (the
  * annotation berth.dev/volume-ready of a volume, the status of a content), and takes away what is deleted, after which
  * its finalizer goes. Sizes are held to by measuring: a few entries of one volume a second, and when one holds more
- * than its size, the pods that use it are ended. Whatever it was doing when it stopped, it sees again from the objects
- * and the folders.
+ * than its size, the pods that use it are ended. Where the file system can, it holds them too (volume_quota.h).
+ * Whatever it was doing when it stopped, it sees again from the objects and the folders.
  */
 #ifndef BERTH_NODE_VOLUME_KEEPER_H
 #define BERTH_NODE_VOLUME_KEEPER_H
