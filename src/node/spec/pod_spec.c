@@ -36,6 +36,7 @@ struct writer_of_spec {
     const struct image
         *image; /* of the container that is written; NULL: a process of the machine */
     struct err *err;
+    size_t made; /* files of what the API makes for its volumes */
 };
 
 static int name_folders(struct writer_of_spec *w) {
@@ -573,7 +574,8 @@ static void begin(struct writer_of_spec *w) {
                                          .uid = in->uid,
                                          .gid = in->gid,
                                          .own_gid = in->ids ? in->ids->volume : 0,
-                                         .seen = in->seen};
+                                         .seen = in->seen,
+                                         .made = &w->made};
     arena_init(&w->arena, 64 << 20);
 }
 

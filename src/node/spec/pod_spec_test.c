@@ -63,6 +63,17 @@ static yyjson_val *lookup(void *ctx, enum pod_source kind, struct str name) {
         assert_ok(json_parse(&b->arena, json, &doc, &err), &err);
         return yyjson_doc_get_root(doc);
     }
+    if (str_is(name, "many")) { /* more than half of what a pod may have */
+        struct buf json;
+        buf_init(&json, 1 << 20);
+        for (int i = 0; i <= PAYLOAD_FILES_MAX / 2; i++) {
+            buf_f(&json, "%s\"k%d\":\"\"", i ? "," : "{\"data\":{", i);
+        }
+        buf_c(&json, "}}");
+        assert_ok(json_parse(&b->arena, arena_str(&b->arena, buf_view(&json)), &doc, &err), &err);
+        buf_release(&json);
+        return yyjson_doc_get_root(doc);
+    }
     if (!str_is(name, "there")) {
         return NULL;
     }
@@ -409,6 +420,20 @@ static void test_account(void **state) {
     assert_str_eq(t.audience, STR("two words"));
 }
 
+/* Each volume is small enough, both together are not. */
+static void test_files_are_bounded(void **state) {
+    struct pod_spec_notes notes;
+    struct err err;
+    assert_non_null(build(*state, false,
+                          ",\"volumes\":[{\"name\":\"c\",\"configMap\":{\"name\":\"many\"}}]",
+                          "\"command\":[\"true\"]", &notes, &err));
+    assert_null(build(*state, false,
+                      ",\"volumes\":[{\"name\":\"c\",\"configMap\":{\"name\":\"many\"}},"
+                      "{\"name\":\"d\",\"configMap\":{\"name\":\"many\"}}]",
+                      "\"command\":[\"true\"]", &notes, &err));
+    assert_true(str_contains(str_of(err.text), STR("files together")));
+}
+
 static void test_volumes_follow(void **state) {
     struct bed *b = *state;
     struct pod_spec_notes notes = {0};
@@ -453,6 +478,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_host_folder_made, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_account, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_files_are_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_volumes_follow, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -193,6 +193,20 @@ static uint64_t *seen_at(const struct pod_volumes_in *in, size_t i) {
     return s && i < s->n ? &s->v[i] : NULL;
 }
 
+/* All of a pod's are written in one turn of the loop: so many files of one volume, and not more of several. */
+static int count_files(const struct pod_volumes_in *in, const struct payload *p, struct err *err) {
+    if (in->made == NULL) {
+        return 0;
+    }
+    *in->made += p->files.n;
+    return *in->made > PAYLOAD_FILES_MAX
+               ? err_set(
+                     err, ERR_INVALID,
+                     "volumes of ConfigMaps, Secrets and the like with more than %d files together",
+                     PAYLOAD_FILES_MAX)
+               : 0;
+}
+
 /* One volume, or the account's (v NULL), which is number i. */
 static int make_made(const struct pod_volumes_in *in, struct arena *a, yyjson_val *v, size_t i,
                      enum pod_volumes_step step, struct err *err) {
@@ -202,6 +216,7 @@ static int make_made(const struct pod_volumes_in *in, struct arena *a, yyjson_va
     char text[256], dir[PATH_LEN];
     int code = v ? pod_made_read(in->env, v, a, &p, err) : pod_account_read(in->env, a, &p, err);
 
+    code = code ? code : count_files(in, &p, err);
     if (code == 0 && (!str_copy(name, text, sizeof(text)) || path_join(dir, in->dir, text, err))) {
         code = err_set(err, ERR_INVALID, "volume name \"%.*s\"", STR_ARG(name));
     }
