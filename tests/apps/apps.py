@@ -248,11 +248,12 @@ def test_a_stateful_set(b):
              "spec": dict(d["spec"], serviceName="db")})
     seen = []
     def rolled():
+        all_ready = w.get("sts", "db").get("status", {}).get("readyReplicas") == 3 # before the pods, which come meanwhile
         for p in w.items("pods"):
             if p["metadata"]["name"] not in seen:
                 check(all(ready(q) for q in w.items("pods") if q["metadata"]["name"] in seen), "one after the other")
                 seen.append(p["metadata"]["name"])
-        return w.get("sts", "db").get("status", {}).get("readyReplicas") == 3
+        return all_ready
     wait_for("three pods", rolled)
     check(seen == ["db-0", "db-1", "db-2"], f"in order: {seen}")
     was = {p["metadata"]["name"]: p["metadata"]["uid"] for p in w.items("pods")}
