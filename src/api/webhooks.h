@@ -32,8 +32,8 @@ struct webhook {
     const char *group, *version, *plural;
     bool mutating;
     bool status; /* asked about the status subresource, too */
-    bool
-        own_kind; /* one of Kueue's: asked in every namespace, and not about what Berth itself writes */
+    /* One of Kueue's: asked in every namespace, and not about what Berth itself writes */
+    bool own_kind;
     unsigned ops; /* set of enum webhook_op */
 };
 

@@ -19,8 +19,8 @@
 
 struct control_list {
     unsigned set; /* of enum control_set */
-    unsigned
-        named; /* those of them whose own word, or group word, was written ("all" names nothing) */
+    /* Those of them whose own word, or group word, was written ("all" names nothing) */
+    unsigned named;
 };
 
 /* `all`: what that word means here. ERR_BAD_REQUEST names the word and lists those there are. */

@@ -22,8 +22,8 @@ enum change_type { CHANGE_ADDED = 1, CHANGE_MODIFIED, CHANGE_DELETED };
 
 struct change {
     enum change_type type;
-    const struct object
-        *obj; /* new state; for CHANGE_DELETED the last state, with rv of the deletion */
+    /* New state; for CHANGE_DELETED the last state, with rv of the deletion */
+    const struct object *obj;
     const struct object *old; /* state before; NULL for CHANGE_ADDED */
 };
 
@@ -46,8 +46,8 @@ struct mirror_options {
     int (*may)(void *ctx, enum change_type type, const struct object *obj, const struct object *now,
                struct err *err);
     void *may_ctx;
-    size_t
-        history_events; /* per kind; 0: LIMIT_HISTORY_EVENTS; MIRROR_NO_HISTORY: nobody resumes here */
+    /* Per kind; 0: LIMIT_HISTORY_EVENTS; MIRROR_NO_HISTORY: nobody resumes here */
+    size_t history_events;
 };
 #define MIRROR_NO_HISTORY SIZE_MAX
 

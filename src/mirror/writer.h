@@ -17,8 +17,8 @@ struct writer;
 struct write_result {
     int code;       /* 0 or enum err_code */
     struct err err; /* when code != 0 */
-    const struct object
-        *obj; /* the new state when code == 0 (the last one for a delete); borrowed; may be NULL */
+    /* The new state when code == 0 (the last one for a delete); borrowed; may be NULL */
+    const struct object *obj;
 };
 typedef void write_done(void *ctx, const struct write_result *r);
 

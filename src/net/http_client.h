@@ -21,14 +21,14 @@ struct http_call;
 struct http_client_options {
     struct str ca_pem, cert_pem, key_pem;
     struct str ca_file, cert_file, key_file;
-    struct str
-        proxy; /* "http://proxy:3128", "https://...", "socks5://..." (we look names up), "socks5h://..." */
+    /* "http://proxy:3128", "https://...", "socks5://..." (we look names up), "socks5h://..." */
+    struct str proxy;
     struct str user_agent;
-    struct str
-        tls_name; /* what the server's certificate must be for, instead of the URL's host; also sent as SNI */
+    /* What the server's certificate must be for, instead of the URL's host; also sent as SNI */
+    struct str tls_name;
     struct str tls_origin; /* with tls_name: "https://host:port", to which it applies */
-    bool
-        one_by_one; /* no HTTP/2: a call that is paused stops its peer soon, not after megabytes, and no other call */
+    /* No HTTP/2: a call that is paused stops its peer soon, not after megabytes, and no other call */
+    bool one_by_one;
 };
 /* ERR_UNSUPPORTED when libcurl cannot be loaded. */
 int http_client_new(struct loop *l, const struct http_client_options *o, struct http_client **ret,

@@ -45,8 +45,8 @@ struct spdy_frame {
     bool fin;        /* nothing follows on the stream; of data with its last piece */
     uint32_t number; /* of PING its id, of RST_STREAM its status */
     struct str data; /* of DATA, a view of the bytes fed; empty only with fin */
-    const struct spdy_header
-        *headers; /* of SYN_STREAM, SYN_REPLY and HEADERS; until the next call */
+    /* Of SYN_STREAM, SYN_REPLY and HEADERS; until the next call */
+    const struct spdy_header *headers;
     size_t n_headers;
 };
 

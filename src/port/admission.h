@@ -44,8 +44,8 @@ struct admission_ask {
     /* Filled by the answer. */
     struct causes causes; /* validate: each broken rule, with its field */
     struct str denied;    /* validate: a reason, where no field is to blame; empty: not denied */
-    struct str
-        conflict; /* validate: what is in the way (409, the causes beside it); empty: nothing */
+    /* Validate: what is in the way (409, the causes beside it); empty: nothing */
+    struct str conflict;
     struct str warnings[ADMISSION_WARNINGS];
     size_t n_warnings;
 };

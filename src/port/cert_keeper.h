@@ -11,8 +11,8 @@
 
 /* What the Secret holds, as PEM. */
 struct cert_set {
-    struct str
-        bundle; /* ca.crt: the authorities that clients trust, the newest first; one or two */
+    /* ca.crt: the authorities that clients trust, the newest first; one or two */
+    struct str bundle;
     struct str ca_key;    /* ca.key: of the newest */
     struct str cert, key; /* tls.crt, tls.key: of the server */
 };

@@ -53,8 +53,8 @@ struct server_options {
     struct log_source *logs;       /* NULL: pod logs answer 501 */
     struct pod_sessions *sessions; /* NULL: exec, attach and portforward answer 503 */
     struct admission *admission;   /* asked before anything is stored; NULL: nobody has a say */
-    const struct virtual_registry
-        *virtuals;           /* who answers for computed kinds; NULL: nobody (503) */
+    /* Who answers for computed kinds; NULL: nobody (503) */
+    const struct virtual_registry *virtuals;
     struct offload *offload; /* reads long YAML bodies; NULL: on the loop. It outlives the server */
     struct log *log;         /* NULL: silent; only what an operator must know */
     struct tls_server *tls;  /* NULL: plain HTTP */

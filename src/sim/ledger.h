@@ -120,8 +120,8 @@ struct ledger {
     int64_t edited_ns, open, changed_ns, last_end;
     uint64_t edits;                    /* of quota, after the first Workload came */
     void **by_name, **classes_by_name; /* report's */
-    struct err
-        err; /* the first rule that was broken; or out of memory, or of pairs: no sum is right then */
+    /* The first rule that was broken; or out of memory, or of pairs: no sum is right then */
+    struct err err;
 };
 
 /* Subscribes; changes before are not seen. ERR_NOMEM; a failed ledger is released all the same. */

@@ -35,8 +35,8 @@ struct sim_options {
     bool checkpoint;    /* what is evicted goes on where it was */
     bool jobs;          /* there will be Jobs: their controllers run too */
     bool story;         /* keep what happened to each Workload */
-    const struct queue_settings
-        *settings; /* of control/load/queue_settings.h; NULL: the defaults */
+    /* Of control/load/queue_settings.h; NULL: the defaults */
+    const struct queue_settings *settings;
     struct log *log;
 };
 

@@ -60,8 +60,8 @@ struct sim {
     bool has_ledger;
     struct story *story;
     struct arena arena, scratch;
-    struct arena
-        input; /* what is being applied: feeds, which are told of each write, use scratch */
+    /* What is being applied: feeds, which are told of each write, use scratch */
+    struct arena input;
     struct prng prng;
     struct timer *arrivals_timer, *runs_timer;
     struct sources all;

@@ -55,13 +55,13 @@ struct store_options {
     /* A revision that somebody saw on disk (0: nobody). A database that ends before it, or before the store's own mark
      * (berth.mark, see store_mark.c), is refused by store_open or store_recover with ERR_IO, and nothing is changed. */
     uint64_t known_revision;
-    bool
-        accept_loss; /* it is taken as it is instead, and revisions go on after the one that is known */
+    /* It is taken as it is instead, and revisions go on after the one that is known */
+    bool accept_loss;
 
     /* For tests; zero for everyone else. */
     const char *vfs; /* name of a registered SQLite VFS; NULL: the default */
-    bool
-        unsafe_nosync; /* synchronous=OFF: loses writes at power loss; proves that the crash tests can see it */
+    /* synchronous=OFF: loses writes at power loss; proves that the crash tests can see it */
+    bool unsafe_nosync;
     size_t wal_bytes; /* checkpoint beyond this; 0: 2 MiB */
 };
 

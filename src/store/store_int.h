@@ -103,8 +103,8 @@ struct backup {
     sqlite3_backup *copy;
     int code;
     struct err err;
-    bool
-        finished; /* the copy has its name, or has failed: set with the store's lock held, then the loop frees it */
+    /* The copy has its name, or has failed: set with the store's lock held, then the loop frees it */
+    bool finished;
 };
 bool backup_step(struct backup *b,
                  struct db *from); /* true: it was the last, code and err are set */

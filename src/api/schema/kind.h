@@ -26,8 +26,8 @@ struct column {
     const char *doc;
     const char *path;      /* "spec.clusterQueue": taken as is; NULL when `cell` computes it */
     const char *json_path; /* of a custom kind: ".status.conditions[?(@.type=='Ready')].status" */
-    const char
-        *condition; /* of a computed cell that is the status of this condition; for manifests */
+    /* Of a computed cell that is the status of this condition; for manifests */
+    const char *condition;
 };
 
 /* Which fields of an object its scale subresource stands for: dotted paths without the first dot; empty: none. */
@@ -43,8 +43,8 @@ struct kind_version {
     int (*to_storage)(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
     int (*from_storage)(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
     bool hidden; /* not served: objects are only stored in it */
-    bool
-        converts; /* of a custom kind: to and from storage change more than the name of the version */
+    /* Of a custom kind: to and from storage change more than the name of the version */
+    bool converts;
     const struct scale_paths *scale; /* NULL: none, or a custom kind's (crd_kind_scale) */
     /* Custom kinds have these in each version; NULL: the kind's. */
     const struct column *columns;

@@ -14,8 +14,8 @@ struct route {
     const char *request; /* "GET /path?query": the longest that a request begins with answers it */
     int status;
     const char *body;
-    unsigned
-        after; /* it counts when that was asked so often before, and then instead of others of its length */
+    /* It counts when that was asked so often before, and then instead of others of its length */
+    unsigned after;
 };
 
 struct verbs_bed {

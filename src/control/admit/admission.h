@@ -34,8 +34,8 @@ struct admission_options {
      * ERR_UNAVAILABLE, and on a cluster the webhook's failurePolicy decides. */
     bool (*ready)(void *ctx);
     void *ready_ctx;
-    struct virtual_registry
-        *virtuals;       /* where the planner of bookings answers; NULL: not in this process */
+    /* Where the planner of bookings answers; NULL: not in this process */
+    struct virtual_registry *virtuals;
     struct zones *zones; /* NULL: UTC alone */
 };
 

@@ -124,8 +124,8 @@ struct booking_picture {
     size_t n;
     struct booking_group *groups; /* the layout of the pool */
     size_t n_groups;
-    struct booking_cell
-        *cells; /* of the groups, flavor by flavor; then others that bookings are seen to have */
+    /* Of the groups, flavor by flavor; then others that bookings are seen to have */
+    struct booking_cell *cells;
     size_t n_cells, n_pool_cells;
     struct booking_ledger ledger;
     uint64_t layout; /* a hash of what all bookings have in common */
@@ -170,8 +170,8 @@ struct booking_objects_controller {
     uint64_t most;   /* of that, and of objects decoded, in one look */
     uint64_t made;   /* LocalQueues and profiles that came */
     uint64_t owners; /* a hash of who had any when none was found without an owner, and `made` */
-    uint32_t
-        touched[BOOKING_TOUCHED]; /* LocalQueues and profiles, by project and booking: changes */
+    /* LocalQueues and profiles, by project and booking: changes */
+    uint32_t touched[BOOKING_TOUCHED];
 };
 
 static inline bool booking_is_ours(const struct object *o) {

@@ -19,8 +19,8 @@
 
 struct booking_ledger {
     size_t n_cells, n_bookings;
-    bool
-        hold; /* nothing may be raised now: what is seen is not sure to stay so (booking_fence.c) */
+    /* Nothing may be raised now: what is seen is not sure to stay so (booking_fence.c) */
+    bool hold;
     int64_t *hardware, *standing; /* of each cell */
     int64_t *seen, *asked, *want,
         *put; /* (n_bookings + 1) rows of n_cells; asked of the pool is not looked at */

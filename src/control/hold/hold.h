@@ -16,8 +16,8 @@
 struct hold_look {
     struct controller *c;
     const struct queue_settings *settings;
-    const struct object
-        *about; /* what the Workload is made for: hears of it; NULL: nothing is left */
+    /* What the Workload is made for: hears of it; NULL: nothing is left */
+    const struct object *about;
     const struct object *wl_obj; /* NULL: no Workload */
     yyjson_val *wl_tree;
     struct workload wl;

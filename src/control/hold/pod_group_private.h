@@ -40,8 +40,8 @@ struct pod_unit {
     struct str ns, name; /* of the key */
     bool group;
     struct pod_list pods; /* by age */
-    const struct gated_pod
-        *first; /* whose word counts: the oldest that did not fail, else the oldest */
+    /* Whose word counts: the oldest that did not fail, else the oldest */
+    const struct gated_pod *first;
     yyjson_val *first_tree;
     struct hold_look h;         /* their Workload */
     const struct object *extra; /* a second Workload, which should not be */

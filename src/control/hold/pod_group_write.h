@@ -13,8 +13,8 @@ struct group_set { /* a pod set */
     int32_t count;
     yyjson_val *metadata; /* of the template: labels and annotations; NULL: none */
     yyjson_val *spec;
-    bool
-        lws_keys; /* without labels and annotations of leaderworkerset.sigs.k8s.io, but for the name */
+    /* Without labels and annotations of leaderworkerset.sigs.k8s.io, but for the name */
+    bool lws_keys;
 };
 
 struct owner_reference group_owner(const char *api_version, const char *kind,

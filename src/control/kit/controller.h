@@ -61,9 +61,9 @@ struct controller_kind {
 };
 
 struct controller_row {
-    const char
-        *name;    /* the word of `--controllers`: of its set, whose controllers all have the same */
-    unsigned set; /* one bit of enum control_set */
+    /* The word of `--controllers`: of its set, whose controllers all have the same */
+    const char *name;
+    unsigned set;      /* one bit of enum control_set */
     const char *who;   /* who writes */
     const char *tells; /* who tells Events, where that is another name; NULL: who */
     const struct controller_kind *kinds;
@@ -71,8 +71,8 @@ struct controller_row {
     enum work (*step)(void *self, struct work_key key);
     void (*start)(
         void *self); /* at the start and when memory was lost, after what is `first`; may be NULL */
-    int64_t
-        every_ns;  /* the key of sort 0 without a name comes each time this has passed; 0: never */
+    /* The key of sort 0 without a name comes each time this has passed; 0: never */
+    int64_t every_ns;
     size_t budget; /* keys a turn; 0: 128; CONTROLLER_TURN: as many as the world says (env.turn) */
     size_t arena;  /* bytes for one step; 0: 64 MiB */
     /* Own memory; each may be 0 or NULL. */

@@ -56,10 +56,10 @@ struct control_env {
     uint64_t seed;
     const struct queue_settings *settings; /* NULL: the defaults */
     struct prom *prom; /* registry of metrics (wire/prometheus.h); NULL: none are kept */
-    struct str
-        root_ca; /* PEM for each namespace's ConfigMap kube-root-ca.crt; empty: none is made */
-    struct virtual_registry
-        *virtuals; /* where controllers register what they answer; NULL: nowhere */
+    /* PEM for each namespace's ConfigMap kube-root-ca.crt; empty: none is made */
+    struct str root_ca;
+    /* Where controllers register what they answer; NULL: nowhere */
+    struct virtual_registry *virtuals;
     /* Who writes: unlike that of all controllers before, here or elsewhere, of whose writes some may yet land. Empty:
      * nobody's writes outlive him. */
     struct str term;
@@ -76,8 +76,8 @@ struct control_env {
     const struct api_address *api; /* NULL: nobody is told where the API is */
     struct retention kept;
     bool claims; /* claims are bound here: pods wait for theirs before they are placed */
-    struct calendar_seat
-        *calendar; /* where calendars are answered from; NULL: nobody serves them */
+    /* Where calendars are answered from; NULL: nobody serves them */
+    struct calendar_seat *calendar;
 };
 
 #endif

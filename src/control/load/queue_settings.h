@@ -113,8 +113,8 @@ struct queue_settings {
     struct queue_gates gates;
     int64_t keep_finished_ns;    /* objectRetentionPolicies.workloads.afterFinished; -1: for ever */
     int64_t keep_deactivated_ns; /* afterDeactivatedByKueue: deletes the Job; -1: for ever */
-    bool
-        break_alternation; /* ours: two that would evict each other for ever; see core/admit/engine.h */
+    /* Ours: two that would evict each other for ever; see core/admit/engine.h */
+    bool break_alternation;
 };
 
 /* As Kueue without a file: waitForPodsReady with 30 minutes, nothing else. Never NULL, static. */

@@ -14,10 +14,10 @@ struct workload_change {
     const struct workload *wl;
     struct arena *arena;
     int64_t now_ns;
-    struct workload_status
-        status;   /* as wanted; all but its conditions may be shared with what was */
-    bool changed; /* a condition differs */
-    bool reset;   /* checks go back to Pending */
+    /* As wanted; all but its conditions may be shared with what was */
+    struct workload_status status;
+    bool changed;                          /* a condition differs */
+    bool reset;                            /* checks go back to Pending */
     const struct queue_settings *settings; /* NULL: the defaults */
     int code;
 };

@@ -38,8 +38,8 @@ VEC(shape_vec, uint64_t);
 
 struct defaults_controller {
     struct controller base;
-    struct shape_vec
-        known; /* the GPUs of a node, as a number: what there is of these is covered, or was told */
+    /* The GPUs of a node, as a number: what there is of these is covered, or was told */
+    struct shape_vec known;
     bool settled;  /* a node with known GPUs is no news */
     uint64_t told; /* the text that was told last, as a number; 0: all is covered */
 };

@@ -164,8 +164,8 @@ struct queue_controller {
     bool sampling;
     struct resource_weight *weights; /* the settings', as the engine has them */
     struct workqueue *works;         /* Workloads: ns, name */
-    struct workqueue
-        *states; /* ("/queue", ClusterQueue), ("/flavor", ResourceFlavor), (ns, LocalQueue) */
+    /* ("/queue", ClusterQueue), ("/flavor", ResourceFlavor), (ns, LocalQueue) */
+    struct workqueue *states;
     struct workqueue *pods;   /* Pods: ns, name */
     struct timer *timer;      /* the engine's next run */
     struct clock_watch watch; /* the wall clock was set: what the engine waits for is asked anew */

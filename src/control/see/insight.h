@@ -28,8 +28,8 @@ struct insight_work {
     /* by who took it */
     bool checked; /* its ClusterQueue asks for admission checks */
     bool booked;  /* its ClusterQueue is a booking's: nobody else raises its quota */
-    struct str
-        awaits; /* of one that is being evicted: whose end it waits for, as "pod a/b and 2 more" */
+    /* Of one that is being evicted: whose end it waits for, as "pod a/b and 2 more" */
+    struct str awaits;
     struct hindsight_told told; /* what was said of one that waits, first */
     /* by insight_work */
     struct str class;            /* of one that waits, in hindsight */

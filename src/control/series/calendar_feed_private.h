@@ -66,8 +66,8 @@ struct feed_ask {
     struct arena *a;
     const struct object *obj;
     struct calendar_feed *feed;
-    struct str
-        user; /* whose it is: who made it, which admission wrote down; a status may be anybody's */
+    /* Whose it is: who made it, which admission wrote down; a status may be anybody's */
+    struct str user;
     int64_t now, modified;
     struct str pool;
     struct buf *out;

@@ -42,8 +42,8 @@ struct run {
     struct feed *feed;
     struct owner owners[OWNERS];
     int n_owners;
-    int64_t
-        changed_ns; /* when somebody else last took hardware, or quota: what was on its way may be too much */
+    /* When somebody else last took hardware, or quota: what was on its way may be too much */
+    int64_t changed_ns;
     bool mine; /* a user writes */
     char term[16];
     int serial;

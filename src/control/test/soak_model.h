@@ -80,8 +80,8 @@ struct soak {
     bool there[SOAK_NODES], ready[SOAK_NODES];
     bool ends; /* pods come to their end by themselves */
     bool calm; /* and nothing breaks any more */
-    bool
-        bookings; /* quota moves by itself: queues are not of the run, and their limits are not looked at */
+    /* Quota moves by itself: queues are not of the run, and their limits are not looked at */
+    bool bookings;
     struct soak_pod pods[SOAK_PODS];
     struct soak_workload works[SOAK_WORKLOADS]; /* those that hold quota */
     struct soak_job jobs[SOAK_JOBS];

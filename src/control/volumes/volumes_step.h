@@ -24,8 +24,8 @@ enum { KEY_CLAIM, KEY_VOLUME, KEY_SNAPSHOT, KEY_CONTENT, KEY_CLAIMS_ALL, KEY_POD
 struct volumes {
     struct controller base;
     struct claim_users users;
-    struct map
-        open; /* names of volumes that are nobody's yet, or not Bound yet; each its own value */
+    /* Names of volumes that are nobody's yet, or not Bound yet; each its own value */
+    struct map open;
     struct arena scratch; /* of feeds */
 };
 

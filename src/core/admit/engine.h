@@ -70,8 +70,8 @@ struct engine_options {
     bool ignore_undeclared; /* quotaCheckStrategy IgnoreUndeclared */
     bool local_usage;       /* admission fair sharing is configured: see engine_local_put */
     int64_t usage_half_life_ns, usage_interval_ns;
-    const struct resource_weight
-        *resource_weights; /* of admission fair sharing; absent ones weigh 1 */
+    /* Of admission fair sharing; absent ones weigh 1 */
+    const struct resource_weight *resource_weights;
     size_t n_resource_weights;
 };
 
@@ -124,8 +124,8 @@ struct queue_input {
     bool has_threshold;                        /* maxPriorityThreshold */
     int64_t threshold;
     double weight; /* fairSharing.weight */
-    bool
-        local_usage; /* admissionScope UsageBasedAdmissionFairSharing: LocalQueues that used less go first */
+    /* AdmissionScope UsageBasedAdmissionFairSharing: LocalQueues that used less go first */
+    bool local_usage;
 };
 
 struct set_input {
@@ -151,8 +151,8 @@ struct workload_input {
     bool not_ready;      /* its pods are not all ready: blocks admissions under block_until_ready */
     int64_t protected_until_ns; /* no victim before then; 0: none */
     int64_t minimum_runtime_ns; /* no victim before it held quota for that long */
-    struct str
-        replaces; /* uid of the holder that it is a larger or smaller version of; empty: none */
+    /* Uid of the holder that it is a larger or smaller version of; empty: none */
+    struct str replaces;
 };
 
 /* What an admission gave: for each set and request, which flavor and how much. */
@@ -173,13 +173,13 @@ struct engine_action {
     struct str queue;
     const struct held_amount *held; /* ADMIT */
     size_t n_held;
-    const int32_t
-        *counts; /* ADMIT: pods of each set; fewer than asked for under partial admission */
-    bool seated; /* ADMIT: pool_workload_first has its seats */
+    /* ADMIT: pods of each set; fewer than asked for under partial admission */
+    const int32_t *counts;
+    bool seated;                   /* ADMIT: pool_workload_first has its seats */
     const struct verdict *verdict; /* PEND */
     bool alike; /* PEND: one like it was looked at and refused; itself it was not */
-    const struct considered
-        *considered;            /* ADMIT, PEND: the flavors looked at (verdict.h); may be NULL */
+    /* ADMIT, PEND: the flavors looked at (verdict.h); may be NULL */
+    const struct considered *considered;
     struct str by, by_queue;    /* PREEMPT: the preemptor's uid and ClusterQueue */
     enum preempt_reason reason; /* PREEMPT */
 };

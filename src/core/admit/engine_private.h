@@ -31,11 +31,11 @@ struct engine_group {
  * reasons of its own (a closed gate, a failed check) is parked alone, beside the class.
  */
 struct engine_class {
-    uint64_t
-        hash; /* of what decisions look at; others than this that share it have the next free number */
+    /* Of what decisions look at; others than this that share it have the next free number */
+    uint64_t hash;
     uint64_t key; /* and of the LocalQueue where usage may order: the map's key, by its bytes */
-    struct engine_workload
-        *joined; /* all that joined, linked: each shows what the class asks for */
+    /* All that joined, linked: each shows what the class asks for */
+    struct engine_workload *joined;
     struct engine_queue *queue;
     struct engine_lane *lane;
     struct engine_class *alike, *alike_prev; /* a ring: those of the same hash in the queue */
@@ -139,8 +139,8 @@ struct engine_queue {
     uint64_t preemptor_uid; /* hash of who evicted others to come in (see preemptor_set); 0: none */
     struct tree holders;    /* in victim order (preempt.h) */
     size_t n_active, n_parked, n_holding, n_evicting;
-    uint64_t
-        generation;   /* of what can be allocated: quota of the tree changed, or something left */
+    /* Of what can be allocated: quota of the tree changed, or something left */
+    uint64_t generation;
     bool listed;      /* in its tree's ready */
     bool parks;       /* in its tree's list of queues that have parked ones */
     bool waits_place; /* in engine.placeless */
@@ -172,8 +172,8 @@ struct engine_tree {
     uint64_t era;  /* break_alternation: grows when quota is freed or edited from outside */
     size_t turns;  /* its entries in engine.turns */
     uint64_t born; /* how many were made before it: an order that is the same in every process */
-    struct engine_queue
-        *ready[]; /* those with active members, and perhaps some without; room for all */
+    /* Those with active members, and perhaps some without; room for all */
+    struct engine_queue *ready[];
 };
 VEC(tree_vec, struct engine_tree *);
 
@@ -283,8 +283,8 @@ struct engine {
     struct engine_agenda agenda;
     struct engine_cycle cycle;
     uint64_t lift_mark; /* engine_seat.c */
-    bool
-        as_kueue; /* engine_cycle: what is parked waits for the next event, whatever was freed meanwhile */
+    /* engine_cycle: what is parked waits for the next event, whatever was freed meanwhile */
+    bool as_kueue;
     size_t left;     /* of the budget */
     size_t looked;   /* holders that searches for victims looked at, not charged yet */
     int64_t now_ns;  /* as engine_run was told */

@@ -38,8 +38,8 @@ struct preempt_ask {
     /* May be NULL: a further test that the asker fits with these victims gone (a place for its pods). */
     bool (*fits)(void *ctx, const struct victim *v, size_t n);
     void *ctx;
-    bool
-        place; /* quota is not short: in the cohort, only who holds what its queue borrows is a candidate */
+    /* Quota is not short: in the cohort, only who holds what its queue borrows is a candidate */
+    bool place;
 };
 
 /* The victims, in the order they would be evicted; none when it cannot be done. *ret_protected: a protected

@@ -61,8 +61,8 @@ struct calendar;
 struct calendar_options {
     int64_t grid_s;    /* starts that are proposed are multiples of it after grid_base; 0: 900 */
     int64_t grid_base; /* the policy zone's offset makes it differ from 0 */
-    int32_t
-        repair_steps; /* placements tried by one repair; 0: CALENDAR_REPAIR_STEPS; negative: none */
+    /* Placements tried by one repair; 0: CALENDAR_REPAIR_STEPS; negative: none */
+    int32_t repair_steps;
     int32_t search_steps; /* starts tried by one search in time; 0: CALENDAR_SEARCH_STEPS */
     /* Cards and entries looked at by one search or healing, all in all; 0: CALENDAR_SEARCH_LOOKS. */
     int64_t search_looks;
@@ -115,8 +115,8 @@ struct calendar_window {
     size_t n_nodes;
     struct str flavor,
         resource; /* ... or, without nodes: `delta` more (Added) or fewer (Blackout) of a resource */
-    int64_t
-        delta; /* for a resource of cards only negative: as many units are kept free, wherever is best */
+    /* For a resource of cards only negative: as many units are kept free, wherever is best */
+    int64_t delta;
 };
 
 /* Puts (or replaces) a window; heals as above. For nodes known only later too. */
@@ -159,8 +159,8 @@ struct calendar_ask {
     size_t n_lines;
     int32_t rank;  /* whose place goes first when supply shrinks: lower rank is broken first, ... */
     int64_t order; /* ... then the higher order (creation time) */
-    bool
-        floating; /* a standing quota: bound to no card until used; may be moved though it has started */
+    /* A standing quota: bound to no card until used; may be moved though it has started */
+    bool floating;
     bool fixed; /* never moved (live instances, prepared bookings) */
 };
 
@@ -273,8 +273,8 @@ struct calendar_type {
 bool calendar_type_next(const struct calendar *c, size_t *pos, struct calendar_type *ret);
 
 struct calendar_free {
-    int64_t
-        free; /* units of this resource alone that could be had for the whole slot, nobody moved */
+    /* Units of this resource alone that could be had for the whole slot, nobody moved */
+    int64_t free;
     int64_t total; /* the same, were nothing booked: windows count */
 };
 

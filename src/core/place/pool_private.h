@@ -30,8 +30,8 @@ struct pool_gpu {
     /* Hashes of the uids of the pods that the inventory names, by start. A slice that a trial lifted is negative in
      * `live`. */
     uint64_t live_pod[INVENTORY_SLICES_MAX], live_whole_pod;
-    uint32_t
-        leaving; /* starts of those whose pods have ended: the node is about to take them back */
+    /* Starts of those whose pods have ended: the node is about to take them back */
+    uint32_t leaving;
     bool leaving_whole;
     uint32_t shut; /* slices that are claimed */
     bool shut_whole;

@@ -46,8 +46,8 @@ struct quota_cell {
     struct quota_node *node;
     struct quota_cell *over_first;            /* children's cells of this pair that are `over` */
     struct quota_cell *over_next, *over_prev; /* beside this one, when it is */
-    bool
-        over; /* uses more than its subtree has, below a parent: it borrows. Settled forests only */
+    /* Uses more than its subtree has, below a parent: it borrows. Settled forests only */
+    bool over;
     bool offered; /* in the node's own spec: not only kept for usage or children */
 };
 
@@ -100,8 +100,8 @@ VEC(quota_journal, struct quota_entry);
 struct quota_forest {
     struct quota_node *first[QUOTA_LISTS];
     struct map queues, cohorts;
-    struct quota_nodes
-        order; /* what settle built anew, last: whole trees, children before parents */
+    /* What settle built anew, last: whole trees, children before parents */
+    struct quota_nodes order;
     struct quota_journal journal;
     unsigned trial; /* how many trials are open, one inside the other */
     bool dirty;     /* something is stale */

@@ -51,8 +51,8 @@ struct property_result {
     uint64_t decisions; /* a hash of all that was decided, in order */
     size_t admitted, preempted, rounds;
     bool asked; /* nobody was active at the end: all that are parked were asked about */
-    bool
-        endless; /* evictions did not end by themselves, where the rules do not promise that they do */
+    /* Evictions did not end by themselves, where the rules do not promise that they do */
+    bool endless;
 };
 
 enum { BREAK_AS_DRAWN = -1 };

@@ -49,8 +49,8 @@ struct clone {
     struct flavor_input *flavors; /* those that are there */
     struct cohort_input *cohorts;
     struct queue_input *queues;
-    struct clone_work
-        *works; /* those that hold first, then the pending ones of each queue in its order */
+    /* Those that hold first, then the pending ones of each queue in its order */
+    struct clone_work *works;
     struct node_input *nodes;
     struct seat *seats;
     struct clone_pins *pins;    /* of queues */

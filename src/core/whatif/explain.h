@@ -67,8 +67,8 @@ struct explain_bar {
 struct explanation {
     struct explain_lack *lacks; /* each flavor that was short, in the queue's order */
     size_t n_lacks;
-    bool
-        fits; /* every resource has a flavor with enough quota: it waits for its turn, or for a place */
+    /* Every resource has a flavor with enough quota: it waits for its turn, or for a place */
+    bool fits;
     bool strict; /* its queue is StrictFIFO */
     bool active; /* its queue admits */
     struct explain_rule rules[KEEP_RULES];

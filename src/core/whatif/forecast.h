@@ -35,11 +35,11 @@ struct forecast_work {
     int64_t unit;
     int64_t elapsed; /* ns, that a holder has run */
     /* what the run came to */
-    int64_t
-        start; /* when it (first) got quota; FORECAST_NEVER: not within the run. Holders: not set unless evicted */
+    /* When it (first) got quota; FORECAST_NEVER: not within the run. Holders: not set unless evicted */
+    int64_t start;
     unsigned after; /* set of forecast_basis: of the run times that ended before its start */
-    bool
-        evicted; /* it was a holder, or had started, and was preempted (the first time: by, reason) */
+    /* It was a holder, or had started, and was preempted (the first time: by, reason) */
+    bool evicted;
     enum preempt_reason reason;
     struct str by; /* uid */
     /* while it runs */
@@ -53,8 +53,8 @@ struct forecast_options {
     size_t heads_max;  /* looked at in all; 0: FORECAST_HEADS */
     size_t *heads;     /* gets how many were looked at; may be NULL */
     bool unknown_ends; /* unknown run times are over at once */
-    bool
-        settle_only; /* nothing ends: what the engine decides as things are, until it has nothing more to say */
+    /* Nothing ends: what the engine decides as things are, until it has nothing more to say */
+    bool settle_only;
     const atomic_bool *stop; /* may be NULL */
     /* Told of each PEND in the order of the run, and when; the action is valid during the call. May be NULL. */
     void (*waits)(void *ctx, const struct engine_action *a, int64_t now);

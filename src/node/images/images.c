@@ -52,8 +52,8 @@ struct images {
     struct image_request *requests; /* in the order of asking */
     struct map failures;
     unsigned running, waiting, files;
-    struct timer
-        *soon; /* what is answered at once is answered by it, not from within the question */
+    /* What is answered at once is answered by it, not from within the question */
+    struct timer *soon;
     struct image_late *lates; /* in the order of asking */
 };
 

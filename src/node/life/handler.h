@@ -19,8 +19,8 @@ enum handler_kind {
 struct handler {
     enum handler_kind kind;
     char **argv; /* EXEC; ends with NULL */
-    const char
-        *host; /* HTTP, TCP, GRPC: an address, or a name, which a process of its own looks up */
+    /* HTTP, TCP, GRPC: an address, or a name, which a process of its own looks up */
+    const char *host;
     uint16_t port;
     bool https;
     const char *path;    /* HTTP */

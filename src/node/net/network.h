@@ -22,8 +22,8 @@ struct network_options {
     const char *program, *data_dir; /* kept */
     const char *pods, *services;    /* "10.42.0.0/16"; kept */
     const char *uplink;             /* "auto", "pasta", "none"; kept */
-    const char
-        *api; /* "127.0.0.1:6443": the API server, for pods; "": they do not reach it; kept */
+    /* "127.0.0.1:6443": the API server, for pods; "": they do not reach it; kept */
+    const char *api;
     /* The router is there: pods may be attached. Comes once, and again after the router was lost; the networks of pods
      * that ran then are lost. err: there is none and will be none. */
     void (*ready)(void *ctx, const struct err *err);

@@ -93,8 +93,8 @@ struct pod {
     bool has_commands;             /* each container has */
     struct pod_image_wish *images; /* of each container, in `arena`; NULL: not read */
     size_t n_images;
-    uint64_t
-        image_told[2]; /* hashes of why it waits, as they were told: of back-offs, of failures */
+    /* Hashes of why it waits, as they were told: of back-offs, of failures */
+    uint64_t image_told[2];
     /* events of the shim: up to which one they are told; how many new ones may be */
     int64_t told_seq, tell_mono;
     int tells;
@@ -106,8 +106,8 @@ struct pod {
     struct disk_walk walk;
     uint64_t walked; /* what the last whole walk counted */
     bool evicted, emptied;
-    struct pod_quota
-        *quota; /* what it may write; NULL: anything, or not looked at yet (quota_known) */
+    /* What it may write; NULL: anything, or not looked at yet (quota_known) */
+    struct pod_quota *quota;
     bool quota_known;
     bool waiting_answer; /* of gpus or fetch: freeing must wait */
     bool doomed;         /* free as soon as no answer is awaited */

@@ -34,8 +34,8 @@ struct sandbox {
     const char *hostname;        /* NULL: the machine's */
     const char *netns;           /* a network namespace to join, by its path; NULL: none */
     bool own_network;            /* without netns: an empty one */
-    int64_t
-        shm_bytes; /* of /dev/shm; 0: as much as the pod's memory, or a quarter of the machine's */
+    /* Of /dev/shm; 0: as much as the pod's memory, or a quarter of the machine's */
+    int64_t shm_bytes;
     struct sandbox_device *devices;
     size_t n_devices;
     const struct sandbox_memory *memory;
@@ -58,8 +58,8 @@ struct sandbox {
 struct sandbox_probe {
     int landlock_abi; /* 0: none */
     bool seccomp, root;
-    bool
-        mounts; /* cells can be made, so every pod has mounts, processes, IPC and a /dev of its own */
+    /* Cells can be made, so every pod has mounts, processes, IPC and a /dev of its own */
+    bool mounts;
     bool user;   /* ... in a user namespace, for want of root */
     bool hidden; /* a folder above the data folder is closed to project users: see mounts.c */
     enum cgroup_mode cgroup;

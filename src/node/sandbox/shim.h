@@ -146,8 +146,8 @@ struct shim {
     struct shim_container *v; /* in memory that never moves */
     size_t n, cap;
     int lock_fd, signal_fd;
-    uint64_t
-        start; /* of this process, as the kernel counts: tells it from another with its number */
+    /* Of this process, as the kernel counts: tells it from another with its number */
+    uint64_t start;
     bool stopping, failed_init, initialized;
     int64_t kill_mono; /* of the whole pod, when it is stopping */
     /* state.json is not what is true: since when, and by when it shall be (monotonic; 0: it is) */

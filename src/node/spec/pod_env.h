@@ -15,8 +15,8 @@ struct pod_facts {
     struct str pod_ip, host_ip;
     struct str gateway; /* of pods with a network of their own, where their name server is */
     int64_t node_cpu_milli, node_memory; /* what a container without limits may use */
-    struct str
-        api; /* "127.0.0.1:6443": the API server, as the machine reaches it; empty: nobody is told */
+    /* "127.0.0.1:6443": the API server, as the machine reaches it; empty: nobody is told */
+    struct str api;
     struct str api_service;   /* its address for pods that have a network of their own */
     struct str api_authority; /* PEM, which its certificate is verified by; empty: the machine's */
 };

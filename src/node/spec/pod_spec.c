@@ -33,8 +33,8 @@ struct writer_of_spec {
     struct pod_spec_notes notes;
     bool ephemeral; /* the containers that are written came later */
     char root[PATH_LEN], work[PATH_LEN], volume_dir[PATH_LEN];
-    const struct image
-        *image; /* of the container that is written; NULL: a process of the machine */
+    /* Of the container that is written; NULL: a process of the machine */
+    const struct image *image;
     struct err *err;
     size_t made; /* files of what the API makes for its volumes */
 };

@@ -31,8 +31,8 @@ struct pod_volumes_in {
     gid_t gid;     /* the project's, whose folders of the machine and of claims are that are made */
     gid_t own_gid; /* of what is made for this pod alone; 0: the project's */
     struct pod_volumes_seen *seen; /* NULL: nobody will ask what changed */
-    size_t
-        *made; /* files of what the API makes so far, of all the pod's volumes; NULL: not counted */
+    /* Files of what the API makes so far, of all the pod's volumes; NULL: not counted */
+    size_t *made;
 };
 
 /* What volumes that the API makes held when they were written: one for each volume of the pod, and one more. */

@@ -30,8 +30,8 @@ struct policy_options {
     const char *key_file; /* ECDSA P-256, PEM: signs ServiceAccount tokens; NULL: there are none */
     const char *audit_file; /* NULL: no audit log */
     size_t audit_bytes;     /* rotated beyond this size; 0: 64 MiB */
-    struct sessions
-        *sessions; /* of the dashboard: their cookies are credentials, too; NULL: there are none */
+    /* Of the dashboard: their cookies are credentials, too; NULL: there are none */
+    struct sessions *sessions;
     bool audit_reads; /* also what only read; refusals, Secrets and writes are always there */
 };
 

@@ -47,8 +47,8 @@ struct server {
     struct id_ranges *ids;           /* admit.c */
     struct write *spare_writes;      /* free list, pipeline.c */
     size_t n_spare_writes;
-    struct arena
-        scratch; /* for one item of a list, one frame of a watch: reset by its user each time */
+    /* For one item of a list, one frame of a watch: reset by its user each time */
+    struct arena scratch;
     size_t inflight_reads, inflight_writes, long_running;
     bool stopping;
     struct openapi_hash *openapi; /* by group-version index, openapi.c */

@@ -75,10 +75,10 @@ struct api_request {
     struct str verb_name; /* "create"; for a path the method in lower case */
     struct str group, version, plural, subresource;
     struct str rest; /* the segment after the subresource; nothing served has one */
-    struct str
-        ns; /* of the request; for the Namespace object itself its own name, as authorization wants it */
-    struct str
-        name; /* empty for collections; for list and watch by metadata.name=X it stays empty */
+    /* Of the request; for the Namespace object itself its own name, as authorization wants it */
+    struct str ns;
+    /* Empty for collections; for list and watch by metadata.name=X it stays empty */
+    struct str name;
     struct str authz_name; /* name, or X of a list or watch with fieldSelector metadata.name=X */
 
     const struct kind *kind;       /* NULL: no such resource */

@@ -63,8 +63,8 @@ struct write {
     bool unasked;            /* webhooks are not asked */
     bool evicts;             /* it deletes a pod for an eviction */
     struct track *applied;   /* of an apply: who manages the fields of doc; NULL: none */
-    const struct api_request
-        *patch;            /* of an apply that creates: it as it came; `req` says create */
+    /* Of an apply that creates: it as it came; `req` says create */
+    const struct api_request *patch;
     struct beside *beside; /* what it changes of other objects; NULL: nothing */
     char uid[37],
         name[64]; /* what was made up in the first run, for those after it; empty: nothing */

@@ -51,9 +51,9 @@ void way_sweep(struct way *w); /* something lasts: its session is looked at now 
 /* ---- way_compute.c ---- */
 
 struct computing_options {
-    const struct virtual_ask
-        *q;            /* without `may`; what it points to is kept by the caller until done */
-    const char *right; /* the verb that must be allowed */
+    /* Without `may`; what it points to is kept by the caller until done */
+    const struct virtual_ask *q;
+    const char *right;             /* the verb that must be allowed */
     const struct session *session; /* copied as far as needed */
     virtual_done *done;
     void *ctx;

@@ -15,9 +15,9 @@
 struct strategic_field {
     const void *
         node; /* of the member's value, or of a list's elements; NULL: unknown, lists are replaced */
-    const char
-        *merge_key; /* of a list of objects that merges; NULL with `merge`: a set of scalars */
-    bool merge;     /* a list merges instead of being replaced */
+    /* Of a list of objects that merges; NULL with `merge`: a set of scalars */
+    const char *merge_key;
+    bool merge; /* a list merges instead of being replaced */
 };
 
 struct strategic_schema {

@@ -14,8 +14,8 @@ struct regex_builder {
     struct arena *a;
     struct regex_inst *v;
     size_t n, cap;
-    size_t
-        visits; /* of nodes: an empty one in counted repeats is visited often and leaves no instruction */
+    /* Of nodes: an empty one in counted repeats is visited often and leaves no instruction */
+    size_t visits;
     struct err *err;
     int code;
 };

@@ -12,8 +12,8 @@ enum { OPERATE_KINDS_MAX = 64 };
 struct operate_kind {
     const struct kind *kind;
     bool required; /* nothing begins without it; others are followed when they are served */
-    bool
-        foreign; /* a row of api/kinds/kinds_foreign.h: becomes a kind (kinds_add) when it is served */
+    /* A row of api/kinds/kinds_foreign.h: becomes a kind (kinds_add) when it is served */
+    bool foreign;
     struct str ns; /* empty: all */
     struct str field_selector;
 };
@@ -21,8 +21,8 @@ struct operate_kind {
 struct operate_reads {
     unsigned set; /* of enum control_set */
     const struct queue_settings *settings;
-    struct str
-        secret_ns; /* webhooks with a certificate of our own: where its Secret is; else empty */
+    /* Webhooks with a certificate of our own: where its Secret is; else empty */
+    struct str secret_ns;
     bool webhooks; /* their configurations, and definitions that convert */
 };
 

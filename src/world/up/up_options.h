@@ -30,9 +30,9 @@ struct up_options {
     bool accept_loss;      /* a database that is behind what is known of it is taken */
     struct retention kept; /* of what is over */
     unsigned controllers;  /* which run; enum control_set */
-    bool
-        queues_outside; /* none of Kueue's and ours: their kinds come as CustomResourceDefinitions */
-    bool node;          /* run a node */
+    /* None of Kueue's and ours: their kinds come as CustomResourceDefinitions */
+    bool queues_outside;
+    bool node; /* run a node */
     bool verbose;
 };
 
