@@ -16,7 +16,7 @@
 struct hold_look {
     struct controller *c;
     const struct queue_settings *settings;
-    /* What the Workload is made for: hears of it; NULL: nothing is left */
+    /* The object that the Workload is made for, which is told Events; NULL: it is gone. */
     const struct object *about;
     const struct object *wl_obj; /* NULL: no Workload */
     yyjson_val *wl_tree;
@@ -26,7 +26,7 @@ struct hold_look {
 
 /* Reads the Workload wl_obj: the tree, the view, the conditions. */
 int hold_see(struct hold_look *h, struct err *err);
-/* What the conditions of the view say, which somebody else has read. */
+/* Sets the four flags from the conditions of `wl`, for a caller that has read the view itself. */
 void hold_sync(struct hold_look *h);
 /* Its condition; NULL: it has none of that type. */
 const struct condition *hold_condition(const struct hold_look *h, const char *type);
@@ -40,26 +40,26 @@ enum work hold_change(const struct hold_look *h, struct workload_change *ch);
 /* Finished, with this reason (static); hold_finish also tells `about`. */
 enum work hold_end(const struct hold_look *h, const char *reason, struct str message);
 enum work hold_finish(const struct hold_look *h, const char *reason, struct str message);
-/* The quota is not its any more: QuotaReserved False with this reason. */
+/* Takes the quota away: QuotaReserved False with this reason. */
 enum work hold_unset(const struct hold_look *h, const char *reason, struct str message);
 /* PodsReady, where the Configuration asks for it. */
 enum work hold_ready(const struct hold_look *h, bool admitted, bool ready);
-/* How many pods of a set will not be needed any more, as is written; and as shall be. */
+/* How many pods of a pod set need no quota any more: the number in the status; and writes the numbers. */
 int32_t hold_reclaimed(const struct hold_look *h, struct str set);
 enum work hold_reclaim(const struct hold_look *h, struct reclaimable_pod *v, size_t n);
 
 /* ---- the Workload ---- */
 
-/* Makes it, or makes the one there as it would be made. */
+/* Creates the Workload, or changes the one that is there to what would be created. */
 enum work hold_make(const struct hold_look *h, const struct group_workload *w);
-/* With another spec; with other metadata (`code` is that of making them). */
+/* Writes another spec; other metadata (`code`: of composing them). */
 enum work hold_respec(const struct hold_look *h, struct workload_spec *spec);
 enum work hold_remeta(const struct hold_look *h, int code, const struct meta *meta);
 enum work hold_drop_finalizer(const struct hold_look *h, const struct object *wl);
 /* The priority that a new one has, by the label of what it is made for and the class of its pods. ERR_NOT_FOUND: a
  * class is not there, which `about` was told; ERR_NOMEM. */
 int hold_priority(const struct hold_look *h, struct str pod_class, struct workload_priority *ret);
-/* The class of the label, where that is another one than the Workload has and it may still change. */
+/* Does the label name another priority class than the Workload has, which may still be changed? */
 bool hold_wants_class(const struct hold_look *h);
 
 /* Events. */
