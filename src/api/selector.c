@@ -85,17 +85,8 @@ static int no_memory(struct err *err) {
 }
 
 static int add_value(struct builder *b, struct str value, struct err *err) {
-    if (b->n_values == b->cap_values) {
-        size_t cap = b->cap_values ? b->cap_values * 2 : 4;
-        struct str *v = ARENA_ARRAY(b->arena, struct str, cap);
-        if (v == NULL) {
-            return no_memory(err);
-        }
-        if (b->n_values) {
-            memcpy(v, b->values, b->n_values * sizeof(*v));
-        }
-        b->values = v;
-        b->cap_values = cap;
+    if (b->n_values == b->cap_values && ARENA_GROW(b->arena, b->values, b->cap_values) != 0) {
+        return no_memory(err);
     }
     b->values[b->n_values] = arena_str(b->arena, value);
     return b->values[b->n_values++].p ? 0 : no_memory(err);
@@ -141,17 +132,8 @@ static int add_term(struct builder *b, struct str key, enum selector_op op, stru
         return err_set(err, ERR_TOO_LARGE, "a selector has more than %d terms",
                        LIMIT_SELECTOR_TERMS);
     }
-    if (s->n == b->cap) {
-        size_t cap = b->cap ? b->cap * 2 : 4;
-        struct selector_term *v = ARENA_ARRAY(b->arena, struct selector_term, cap);
-        if (v == NULL) {
-            return no_memory(err);
-        }
-        if (s->n) {
-            memcpy(v, s->terms, s->n * sizeof(*v));
-        }
-        s->terms = v;
-        b->cap = cap;
+    if (s->n == b->cap && ARENA_GROW(b->arena, s->terms, b->cap) != 0) {
+        return no_memory(err);
     }
     if (t.n > 1) {
         qsort(t.values, t.n, sizeof(*t.values), by_bytes);

@@ -212,6 +212,20 @@ void *arena_array(struct arena *a, size_t count, size_t size) {
     return arena_zalloc(a, n);
 }
 
+int arena_grow(struct arena *a, void **v, size_t *cap, size_t size) {
+    size_t more = *cap > 0 ? *cap * 2 : 8;
+    void *grown = arena_array(a, more, size);
+    if (grown == NULL) {
+        return ERR_NOMEM;
+    }
+    if (*cap > 0) {
+        memcpy(grown, *v, *cap * size);
+    }
+    *v = grown;
+    *cap = more;
+    return 0;
+}
+
 struct str arena_str(struct arena *a, struct str s) {
     char *p = arena_alloc(a, s.n + 1);
     if (p == NULL) {

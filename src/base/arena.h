@@ -62,4 +62,9 @@ struct str arena_f(struct arena *a, const char *fmt, ...) __attribute__((format(
 #define ARENA_NEW(a, type) ((type *)arena_zalloc((a), sizeof(type)))
 #define ARENA_ARRAY(a, type, count) ((type *)arena_array((a), (count), sizeof(type)))
 
+/* A full array of *cap elements becomes one of twice as many, at least 8, with the same contents; the old one stays in
+ * the arena. 0, or ERR_NOMEM with nothing changed. Use: if (x->n == x->cap && ARENA_GROW(a, x->v, x->cap) != 0) ... */
+int arena_grow(struct arena *a, void **v, size_t *cap, size_t size);
+#define ARENA_GROW(a, v, cap) arena_grow((a), (void **)&(v), &(cap), sizeof(*(v)))
+
 #endif

@@ -65,6 +65,25 @@ static void test_buf_limit(void **state) {
     buf_release(&b);
 }
 
+static void test_arena_grow(void **state) {
+    struct arena a;
+    uint16_t *v = NULL;
+    size_t cap = 0;
+    arena_init(&a, 4096);
+    for (size_t n = 0; n < 100; n++) {
+        assert_true(n < cap || ARENA_GROW(&a, v, cap) == 0);
+        v[n] = (uint16_t)n;
+    }
+    assert_int_equal(cap, 128);
+    for (size_t n = 0; n < 100; n++) {
+        assert_int_equal(v[n], n);
+    }
+    while (ARENA_GROW(&a, v, cap) == 0) {
+    }
+    assert_int_equal(v[99], 99); /* what could not grow is as it was */
+    arena_release(&a);
+}
+
 static void test_arena_allowance(void **state) {
     struct arena a;
     arena_init(&a, 64 << 10);
@@ -231,17 +250,12 @@ static void test_alloc_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_str_numbers),
-        cmocka_unit_test(test_str_next),
-        cmocka_unit_test(test_str_search),
-        cmocka_unit_test(test_buf_json),
-        cmocka_unit_test(test_buf_limit),
-        cmocka_unit_test(test_arena),
-        cmocka_unit_test(test_arena_allowance),
-        cmocka_unit_test(test_vec),
-        cmocka_unit_test(test_map_against_model),
-        cmocka_unit_test(test_heap),
-        cmocka_unit_test(test_err),
+        cmocka_unit_test(test_str_numbers),  cmocka_unit_test(test_str_next),
+        cmocka_unit_test(test_str_search),   cmocka_unit_test(test_buf_json),
+        cmocka_unit_test(test_buf_limit),    cmocka_unit_test(test_arena),
+        cmocka_unit_test(test_arena_grow),   cmocka_unit_test(test_arena_allowance),
+        cmocka_unit_test(test_vec),          cmocka_unit_test(test_map_against_model),
+        cmocka_unit_test(test_heap),         cmocka_unit_test(test_err),
         cmocka_unit_test(test_alloc_faults),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

@@ -25,17 +25,8 @@ static void note_unknown(void *ctx, struct str path) {
 
 static int push(struct manifest_reader *r, struct manifest m) {
     struct manifests *o = r->out;
-    if (o->n == o->cap) {
-        size_t cap = o->cap ? 2 * o->cap : 64;
-        struct manifest *v = ARENA_ARRAY(r->arena, struct manifest, cap);
-        if (v == NULL) {
-            return err_set(r->err, ERR_NOMEM, "out of memory");
-        }
-        if (o->n) {
-            memcpy(v, o->v, o->n * sizeof *v);
-        }
-        o->v = v;
-        o->cap = cap;
+    if (o->n == o->cap && ARENA_GROW(r->arena, o->v, o->cap) != 0) {
+        return err_set(r->err, ERR_NOMEM, "out of memory");
     }
     o->v[o->n++] = m;
     return 0;

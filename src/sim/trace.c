@@ -140,17 +140,8 @@ static int push(struct trace_reader *r, const struct trace_job *j) {
         return err_set(r->err, ERR_TOO_LARGE, "line %zu: more than %d jobs", r->line,
                        LIMIT_SIM_WORKLOADS);
     }
-    if (r->out.n == r->cap) {
-        size_t cap = r->cap ? 2 * r->cap : 1024;
-        struct trace_job *v = ARENA_ARRAY(r->arena, struct trace_job, cap);
-        if (v == NULL) {
-            return err_set(r->err, ERR_NOMEM, "out of memory");
-        }
-        if (r->out.n) {
-            memcpy(v, r->out.v, r->out.n * sizeof *v);
-        }
-        r->out.v = v;
-        r->cap = cap;
+    if (r->out.n == r->cap && ARENA_GROW(r->arena, r->out.v, r->cap) != 0) {
+        return err_set(r->err, ERR_NOMEM, "out of memory");
     }
     r->out.v[r->out.n++] = *j;
     return 0;

@@ -264,17 +264,8 @@ static int on_document_end(struct reader *r) {
     if (r->doc->root == NULL || yyjson_mut_is_null(r->doc->root)) {
         return 0;
     }
-    if (r->docs.n == r->cap) {
-        size_t cap = r->cap ? r->cap * 2 : 4;
-        yyjson_mut_doc **v = ARENA_ARRAY(r->arena, yyjson_mut_doc *, cap);
-        if (v == NULL) {
-            return no_memory(r);
-        }
-        if (r->docs.n) {
-            memcpy(v, r->docs.v, r->docs.n * sizeof(*v));
-        }
-        r->docs.v = v;
-        r->cap = cap;
+    if (r->docs.n == r->cap && ARENA_GROW(r->arena, r->docs.v, r->cap) != 0) {
+        return no_memory(r);
     }
     r->docs.v[r->docs.n++] = r->doc;
     return 0;

@@ -332,17 +332,8 @@ int cel_push(struct cel_run *r, struct cel_list *l, struct cel_value v) {
     if (!cel_spend(r, 1)) {
         return ERR_TOO_LARGE;
     }
-    if (l->n == l->cap) {
-        size_t cap = l->cap ? l->cap * 2 : 8;
-        struct cel_value *more = ARENA_ARRAY(r->in->arena, struct cel_value, cap);
-        if (more == NULL) {
-            return ERR_NOMEM;
-        }
-        if (l->n > 0) {
-            memcpy(more, l->v, l->n * sizeof(*more));
-        }
-        l->v = more;
-        l->cap = cap;
+    if (l->n == l->cap && ARENA_GROW(r->in->arena, l->v, l->cap) != 0) {
+        return ERR_NOMEM;
     }
     l->v[l->n++] = v;
     return 0;

@@ -34,17 +34,8 @@ struct manager *managers_have(struct arena *a, struct managers *m, const struct 
     if (have != NULL) {
         return have;
     }
-    if (m->n == m->cap) {
-        size_t cap = m->cap == 0 ? 4 : m->cap * 2;
-        struct manager *v = ARENA_ARRAY(a, struct manager, cap);
-        if (v == NULL) {
-            return NULL;
-        }
-        if (m->n > 0) {
-            memcpy(v, m->v, m->n * sizeof(*v));
-        }
-        m->v = v;
-        m->cap = cap;
+    if (m->n == m->cap && ARENA_GROW(a, m->v, m->cap) != 0) {
+        return NULL;
     }
     m->v[m->n] = *who;
     m->v[m->n].set = (struct fields){0};

@@ -12,17 +12,8 @@ static bool is_full(const struct causes *c) {
 
 static void add(struct causes *c, enum cause_type type, struct str field, struct str text) {
     c->bytes += field.n + text.n;
-    if (c->n == c->cap) {
-        size_t cap = c->cap ? c->cap * 2 : 8;
-        struct cause *v = ARENA_ARRAY(c->arena, struct cause, cap);
-        if (v == NULL) {
-            return; /* the arena remembers */
-        }
-        if (c->n > 0) {
-            memcpy(v, c->v, c->n * sizeof(*v));
-        }
-        c->v = v;
-        c->cap = cap;
+    if (c->n == c->cap && ARENA_GROW(c->arena, c->v, c->cap) != 0) {
+        return; /* the arena remembers */
     }
     c->v[c->n++] = (struct cause){type, field, text};
 }

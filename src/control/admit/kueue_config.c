@@ -31,17 +31,9 @@ void config_warn(struct config_reader *r, const char *fmt, ...) {
     va_start(ap, fmt);
     (void)vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    if (c->n_warnings == c->cap_warnings) {
-        size_t cap = c->cap_warnings > 0 ? 2 * c->cap_warnings : 16;
-        struct str *grown = ARENA_ARRAY(&c->arena, struct str, cap);
-        if (grown == NULL) {
-            return; /* the arena remembers */
-        }
-        if (c->n_warnings > 0) {
-            memcpy(grown, c->warnings, c->n_warnings * sizeof(*grown));
-        }
-        c->warnings = grown;
-        c->cap_warnings = cap;
+    if (c->n_warnings == c->cap_warnings &&
+        ARENA_GROW(&c->arena, c->warnings, c->cap_warnings) != 0) {
+        return; /* the arena remembers */
     }
     c->warnings[c->n_warnings++] = arena_str(&c->arena, str_of(text));
 }

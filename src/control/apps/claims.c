@@ -183,18 +183,9 @@ enum work claims_orphan(struct claim_book *c, const struct object *o, struct are
 /* ---- one look of an owner ---- */
 
 static void note(struct claim_search *s, const struct object *o) {
-    if (s->found->n == s->cap) {
-        size_t cap = s->cap ? s->cap * 2 : 16;
-        const struct object **v = ARENA_ARRAY(s->a, const struct object *, cap);
-        if (v == NULL) {
-            s->code = ERR_NOMEM;
-            return;
-        }
-        if (s->found->n) {
-            memcpy(v, s->found->v, s->found->n * sizeof *v);
-        }
-        s->found->v = v;
-        s->cap = cap;
+    if (s->found->n == s->cap && ARENA_GROW(s->a, s->found->v, s->cap) != 0) {
+        s->code = ERR_NOMEM;
+        return;
     }
     s->found->v[s->found->n++] = o;
 }

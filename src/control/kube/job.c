@@ -134,18 +134,9 @@ static bool gather_pod(void *ctx, const struct object *o) {
         !object_named_by(g->job, o->ns, owner)) {
         return true;
     }
-    if (g->n == g->cap) {
-        size_t cap = g->cap ? g->cap * 2 : 16;
-        struct job_pod *v = ARENA_ARRAY(&g->c->base.arena, struct job_pod, cap);
-        if (v == NULL) {
-            g->code = ERR_NOMEM;
-            return false;
-        }
-        if (g->n) {
-            memcpy(v, g->v, g->n * sizeof *v);
-        }
-        g->v = v;
-        g->cap = cap;
+    if (g->n == g->cap && ARENA_GROW(&g->c->base.arena, g->v, g->cap) != 0) {
+        g->code = ERR_NOMEM;
+        return false;
     }
     arena_reset(&g->c->scratch);
     g->code = job_pod_read(o, &g->c->scratch, &g->c->base.arena, &g->v[g->n], NULL);

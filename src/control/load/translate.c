@@ -223,17 +223,8 @@ static int64_t *slot(struct amounts *m, struct arena *a, struct str resource) {
             return &m->v[i].v;
         }
     }
-    if (m->n == m->cap) {
-        size_t cap = m->cap ? m->cap * 2 : 8;
-        struct node_amount *v = ARENA_ARRAY(a, struct node_amount, cap);
-        if (v == NULL) {
-            return NULL;
-        }
-        if (m->n > 0) {
-            memcpy(v, m->v, m->n * sizeof(*v));
-        }
-        m->v = v;
-        m->cap = cap;
+    if (m->n == m->cap && ARENA_GROW(a, m->v, m->cap) != 0) {
+        return NULL;
     }
     m->v[m->n] = (struct node_amount){resource, 0};
     return &m->v[m->n++].v;

@@ -278,18 +278,9 @@ static bool add_pod(void *ctx, const struct object *o) {
     if (g == NULL) {
         return !p->failed;
     }
-    if (g->n == g->cap) {
-        size_t cap = g->cap ? g->cap * 2 : 16;
-        struct slice_endpoint *v = ARENA_ARRAY(a, struct slice_endpoint, cap);
-        if (v == NULL) {
-            p->failed = true;
-            return false;
-        }
-        if (g->n) {
-            memcpy(v, g->v, g->n * sizeof(*v));
-        }
-        g->v = v;
-        g->cap = cap;
+    if (g->n == g->cap && ARENA_GROW(a, g->v, g->cap) != 0) {
+        p->failed = true;
+        return false;
     }
     fill(p, o, pod, &g->v[g->n++]);
     return !p->failed;

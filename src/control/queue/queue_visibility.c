@@ -115,17 +115,8 @@ static int kept_out_of(struct virtual_call *p, const struct local_state *l, stru
             engine_workload_known(p->c->engine, q->uid, &holds)) {
             continue;
         }
-        if (k->n == k->cap) {
-            size_t cap = k->cap > 0 ? 2 * k->cap : 64;
-            struct kept *grown = ARENA_ARRAY(&p->arena, struct kept, cap);
-            if (grown == NULL) {
-                return ERR_NOMEM;
-            }
-            if (k->n > 0) {
-                memcpy(grown, k->v, k->n * sizeof(*grown));
-            }
-            k->v = grown;
-            k->cap = cap;
+        if (k->n == k->cap && ARENA_GROW(&p->arena, k->v, k->cap) != 0) {
+            return ERR_NOMEM;
         }
         const struct object *o =
             mirror_get(p->c->env->mirror, p->c->kinds[QK_WORKLOAD], q->ns, q->name);

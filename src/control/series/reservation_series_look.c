@@ -86,17 +86,8 @@ bool series_may_change(const struct series_look *l, const struct occurrence *o) 
 }
 
 static struct occurrence *push(struct series_look *l) {
-    if (l->n == l->cap) {
-        size_t cap = l->cap ? l->cap * 2 : 64;
-        struct occurrence *v = ARENA_ARRAY(l->a, struct occurrence, cap);
-        if (v == NULL) {
-            return NULL;
-        }
-        if (l->n > 0) {
-            memcpy(v, l->v, l->n * sizeof(*v));
-        }
-        l->v = v;
-        l->cap = cap;
+    if (l->n == l->cap && ARENA_GROW(l->a, l->v, l->cap) != 0) {
+        return NULL;
     }
     struct occurrence *o = &l->v[l->n++];
     *o = (struct occurrence){0};

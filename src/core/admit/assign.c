@@ -40,17 +40,8 @@ struct scan {
 
 static int detail_add(struct scan *s, struct verdict_detail d) {
     struct details *t = &s->details;
-    if (t->n == t->cap) {
-        size_t cap = t->cap ? t->cap * 2 : 8;
-        struct verdict_detail *v = ARENA_ARRAY(&s->e->cycle.tick, struct verdict_detail, cap);
-        if (v == NULL) {
-            return ERR_NOMEM;
-        }
-        if (t->n > 0) {
-            memcpy(v, t->v, t->n * sizeof(*v));
-        }
-        t->v = v;
-        t->cap = cap;
+    if (t->n == t->cap && ARENA_GROW(&s->e->cycle.tick, t->v, t->cap) != 0) {
+        return ERR_NOMEM;
     }
     t->v[t->n++] = d;
     return 0;
@@ -221,17 +212,8 @@ static int consider(struct scan *s, const struct engine_set *set, uint32_t flavo
         *c = (struct considered_set){.name = set->name};
         s->cap_considered = 0;
     }
-    if (c->n == s->cap_considered) {
-        size_t cap = s->cap_considered ? s->cap_considered * 2 : 4;
-        struct considered_flavor *v = ARENA_ARRAY(&s->e->cycle.tick, struct considered_flavor, cap);
-        if (v == NULL) {
-            return ERR_NOMEM;
-        }
-        if (c->n > 0) {
-            memcpy(v, c->v, c->n * sizeof(*v));
-        }
-        c->v = v;
-        s->cap_considered = cap;
+    if (c->n == s->cap_considered && ARENA_GROW(&s->e->cycle.tick, c->v, s->cap_considered) != 0) {
+        return ERR_NOMEM;
     }
     size_t n = s->details.n - from;
     struct verdict_detail *why =

@@ -15,17 +15,8 @@ int pod_env_set(struct pod_env *e, struct str name, struct str value) {
     if (e->n == LIMIT_POD_ENV) {
         return ERR_TOO_LARGE;
     }
-    if (e->n == e->cap) {
-        size_t cap = e->cap ? e->cap * 2 : 64;
-        struct str_pair *v = ARENA_ARRAY(e->arena, struct str_pair, cap);
-        if (v == NULL) {
-            return ERR_NOMEM;
-        }
-        if (e->n) {
-            memcpy(v, e->v, e->n * sizeof(*v));
-        }
-        e->v = v;
-        e->cap = cap;
+    if (e->n == e->cap && ARENA_GROW(e->arena, e->v, e->cap) != 0) {
+        return ERR_NOMEM;
     }
     e->v[e->n++] = (struct str_pair){name, value};
     return 0;

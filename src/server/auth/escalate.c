@@ -36,18 +36,9 @@ struct held {
 static bool collect_held(void *ctx, const struct policy_rule *r) {
     struct check *c = ctx;
     struct held *h = c->held;
-    if (h->n == h->cap) {
-        size_t cap = h->cap ? h->cap * 2 : 64;
-        const struct policy_rule **v = ARENA_ARRAY(c->arena, const struct policy_rule *, cap);
-        h->code = v ? 0 : ERR_NOMEM;
-        if (v == NULL) {
-            return false;
-        }
-        if (h->n) {
-            memcpy(v, h->rules, h->n * sizeof(*v));
-        }
-        h->rules = v;
-        h->cap = cap;
+    if (h->n == h->cap && ARENA_GROW(c->arena, h->rules, h->cap) != 0) {
+        h->code = ERR_NOMEM;
+        return false;
     }
     h->rules[h->n++] = r;
     return arena_charge(c->arena, 1 + r->verbs.n + r->api_groups.n + r->resources.n +
