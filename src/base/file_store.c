@@ -27,12 +27,7 @@ static bool fails(enum file_step step) {
     return true;
 }
 
-static int write_all(int fd, struct str s) {
-    if (fails(FILE_STEP_WRITE)) {
-        (void)!write(fd, s.p, s.n / 2);
-        errno = EIO;
-        return -1;
-    }
+int file_write_all(int fd, struct str s) {
     while (s.n) {
         ssize_t n = write(fd, s.p, s.n);
         if (n == -1 && errno != EINTR) {
@@ -41,6 +36,15 @@ static int write_all(int fd, struct str s) {
         s = str_skip(s, n > 0 ? (size_t)n : 0);
     }
     return 0;
+}
+
+static int write_bytes(int fd, struct str s) {
+    if (fails(FILE_STEP_WRITE)) {
+        (void)!write(fd, s.p, s.n / 2);
+        errno = EIO;
+        return -1;
+    }
+    return file_write_all(fd, s);
 }
 
 static int sync_folder(const char *dir) {
@@ -66,7 +70,7 @@ static int write_temp(const char *temp, struct str bytes, mode_t mode, bool sync
     if (fd == -1) {
         return errno;
     }
-    bool done = write_all(fd, bytes) == 0 && fchmod(fd, mode) == 0;
+    bool done = write_bytes(fd, bytes) == 0 && fchmod(fd, mode) == 0;
     done = done && (!synced || (!fails(FILE_STEP_SYNC) && fsync(fd) == 0));
     int e = done ? 0 : errno;
     return close(fd) == -1 && e == 0 ? errno : e;

@@ -24,6 +24,9 @@ int file_store_synced(const char *dir, const char *name, struct str bytes, mode_
 /* file_store_synced of a path. */
 int file_store_path(const char *path, struct str bytes, mode_t mode, struct err *err);
 
+/* All of the bytes, however many calls that takes. 0, or -1 with errno. */
+int file_write_all(int fd, struct str bytes);
+
 /* The steps, in order: a crash may come between any two. */
 enum file_step {
     FILE_STEP_NONE,

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_store.h"
 #include "node/files/beneath.h"
 #include "node/files/files.h"
 
@@ -64,17 +65,6 @@ uint64_t payload_hash(const struct payload *p) {
 
 /* ---- one version ---- */
 
-static int write_all(int fd, struct str s) {
-    while (s.n) {
-        ssize_t n = write(fd, s.p, s.n);
-        if (n == -1 && errno != EINTR) {
-            return -1;
-        }
-        s = str_skip(s, n > 0 ? (size_t)n : 0);
-    }
-    return 0;
-}
-
 /* In the folder that is open as `dir`, where nothing has its name. 0 or -1 with errno. */
 static int write_file(int dir, const struct payload_file *f, struct payload_owner owner) {
     char text[PATH_LEN];
@@ -88,7 +78,7 @@ static int write_file(int dir, const struct payload_file *f, struct payload_owne
     }
     str_copy(str_skip(f->path, slash < 0 ? 0 : (size_t)slash + 1), text, sizeof(text));
     int fd = openat(at, text, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    int r = fd == -1 || write_all(fd, f->bytes) == -1 ||
+    int r = fd == -1 || file_write_all(fd, f->bytes) == -1 ||
                     (owner.uid && fchown(fd, owner.uid, owner.gid) == -1) ||
                     fchmod(fd, f->mode) == -1
                 ? -1

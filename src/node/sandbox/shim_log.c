@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_store.h"
 #include "base/limits.h"
 #include "node/files/files.h"
 #include "node/sandbox/shim_talk.h"
@@ -44,14 +45,8 @@ static void rotate(struct shim_log *l) {
 
 /* A full disk loses lines, not the pod. */
 static void flush(struct shim_log *l) {
-    struct str s = buf_view(&l->out);
-
-    while (l->fd != -1 && s.n) {
-        ssize_t n = write(l->fd, s.p, s.n);
-        if (n == -1 && errno != EINTR) {
-            break;
-        }
-        s = str_skip(s, n > 0 ? (size_t)n : 0);
+    if (l->fd != -1) {
+        (void)file_write_all(l->fd, buf_view(&l->out));
     }
     l->bytes += l->out.n;
     buf_reset(&l->out);
