@@ -6,7 +6,8 @@ folder, third-party headers only in their rooms, files of at most 800 lines, fun
 columns (120 in a comment), tabs, trailing blanks, an opening comment in every file, include guards, that every .c file of a
 room is built, that no two structs share a name, that a function for other files has a name of two words or its file's, that
 controllers write no JSON by hand, that a private header stays in its folder and joins few files, that no include is kept in
-front of others, and that the files and functions of docs/glossary.md and docs/life-of-a-workload.md exist.
+front of others, and that the files and functions of docs/glossary.md and docs/life-of-a-workload.md exist and are
+as many as that page says.
 Run: tests/tidy/tidy.py [ROOT]; --self-test checks that each rule bites.
 """
 import os
@@ -160,6 +161,7 @@ class Tidy:
         self.check_structs()
         self.check_private()
         self.check_pages()
+        self.check_walk()
         self.check_built()
         self.check_folders()
 
@@ -313,6 +315,17 @@ class Tidy:
                         if not re.search(rf"^[a-z][^\n;]*\b{function}\(", text, re.M):
                             self.fault(path, i, f"{name} has no function {function}")
 
+    def check_walk(self):
+        """The page that walks a Job says how many files it enters."""
+        path = os.path.join(self.root, "docs", "life-of-a-workload.md")
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as f:
+                text = f.read()
+            said = re.search(r"The walk enters (\d+) files", text)
+            files = set(re.findall(r"`(src/[\w/.]+)`", text))
+            if said and int(said.group(1)) != len(files):
+                self.fault(path, 1, f"the walk enters {len(files)} files, not {said.group(1)}")
+
     def check_built(self):
         src = os.path.join(self.root, "src")
         for room in sorted(os.listdir(src)) if os.path.isdir(src) else []:
@@ -344,7 +357,8 @@ def self_test():
         'src/base/k.c': ("/* k */\nstruct twin {\n};\nstruct twin {\n};\n", "structs are called 'twin'"),
         'src/base/l.h': ("/* l */\n#ifndef BERTH_L\nbool gives(const struct l *l);\n", "function 'gives' for other files"),
         'docs/glossary.md': ("| base | x | `src/base/none.c` |\n", "there is no src/base/none.c"),
-        'docs/life-of-a-workload.md': ("| `src/base/known.c` | `none()` |\n", "src/base/known.c has no function none"),
+        'docs/life-of-a-workload.md': ("| `src/base/known.c` | `none()` |\nThe walk enters 7 files\n",
+                                       "src/base/known.c has no function none", "the walk enters 1 files, not 7"),
         'src/control/kit/j.c': ('/* j */\nconst char *b = "{\\"spec\\":1}";\n', "JSON by hand"),
         'src/base/m.c': ('/* m */\n#include "base/err.h" /* first */\n', "must be first"),
         'src/core/new/n.c': ('/* n */\n#include "core/place/seat_private.h"\n', "is private to its folder"),
@@ -352,7 +366,7 @@ def self_test():
         'src/core/new/j.c': ('/* j */\n#include "core/place/pool.h"\n', "folder 'core/new' may not include"),
     }
     bad = 0
-    for path, (text, want) in cases.items():
+    for path, (text, *wants) in cases.items():
         with tempfile.TemporaryDirectory() as root:
             full = os.path.join(root, path)
             os.makedirs(os.path.dirname(full))
@@ -363,9 +377,10 @@ def self_test():
                 f.write(text)
             t = Tidy(root)
             t.run()
-            if not any(want in x for x in t.faults):
-                print(f"self-test: {path} was not caught ({want}): {t.faults}")
-                bad += 1
+            for want in wants:
+                if not any(want in x for x in t.faults):
+                    print(f"self-test: {path} was not caught ({want}): {t.faults}")
+                    bad += 1
     return bad
 
 
