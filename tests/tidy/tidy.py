@@ -6,8 +6,8 @@ folder, third-party headers only in their rooms, files of at most 800 lines, fun
 columns (120 in a comment), tabs, trailing blanks, an opening comment in every file, include guards, that every .c file of a
 room is built, that no two structs share a name, that a function for other files has a name of two words or its file's, that
 controllers write no JSON by hand, that a private header stays in its folder and joins few files, that no include is kept in
-front of others, and that the files and functions of docs/glossary.md and docs/life-of-a-workload.md exist and are
-as many as that page says.
+front of others, that the files and functions which docs/glossary.md and docs/life-of-a-workload.md name exist, and that the
+latter counts its files right.
 Run: tests/tidy/tidy.py [ROOT]; --self-test checks that each rule bites.
 """
 import os
