@@ -1,6 +1,6 @@
 /*
- * webhook_certs: see webhook_certs.h. Keys are the Secret ("s"), and by kind ("m", "v", "c") the configurations and
- * definitions; a change of the Secret makes all of the others be looked at again.
+ * webhook_certs: see webhook_certs.h. Keys are the Secret, and of each kind the configurations and definitions by name;
+ * a change of the Secret makes all of the others be looked at again.
  */
 #include "control/admit/webhook_certs.h"
 
@@ -14,19 +14,17 @@
 #include "control/kit/edit.h"
 #include "wire/text/base64.h"
 
-enum { TOLD_KINDS = 3, BODY_MAX = 4 << 20, LOOK_AGAIN_S = 60 };
+/* The kinds of its row, which are the sorts of its keys as well. */
+enum { THE_SECRET, FIRST_TOLD, MUTATING = FIRST_TOLD, VALIDATING, DEFINITIONS, KINDS };
+enum { BODY_MAX = 4 << 20, LOOK_AGAIN_S = 60 };
 
-#define WHO "berth-webhook-certs"
+static const struct work_key the_secret = {.what = THE_SECRET};
 
 struct webhook_certs {
     struct controller base;
     struct webhook_certs_options o;
-    const struct kind *secrets;
-    const struct kind *told[TOLD_KINDS]; /* NULL: not known here */
-    char *bundle;                        /* base64 of what is told now; NULL: nothing yet */
+    char *bundle; /* base64 of what is told now; NULL: nothing yet */
 };
-
-static const char *const told_keys[TOLD_KINDS] = {"m", "v", "c"};
 
 /* ---- the Secret ---- */
 
@@ -64,7 +62,7 @@ static int make_secret(struct webhook_certs *w, const struct cert_set *s, struct
     struct secret secret = {.metadata = &meta};
     int r = set_data(&secret.data, s, &w->base.arena);
     if (r == 0) {
-        codec_encode_object(w->secrets, &secret, out);
+        codec_encode_object(w->base.kinds[THE_SECRET], &secret, out);
     }
     return r != 0 ? r : buf_ok(out);
 }
@@ -86,7 +84,7 @@ static int change_secret(struct webhook_certs *w, const struct object *o, const 
 
 /* o NULL: there is none. */
 static enum work store(struct webhook_certs *w, const struct object *o, const struct cert_set *s) {
-    struct round *r = round_new(w->base.queue, w->base.env.writer, WHO, STR("s"), STR(""));
+    struct round *r = controller_begin(&w->base);
     if (r == NULL) {
         return WORK_RETRY;
     }
@@ -94,9 +92,10 @@ static enum work store(struct webhook_certs *w, const struct object *o, const st
     buf_init(&b, BODY_MAX);
     int code = o == NULL ? make_secret(w, s, &b) : change_secret(w, o, s, &b);
     if (code == 0 && o == NULL) {
-        round_create(r, w->secrets, w->o.ns, buf_view(&b));
+        round_create(r, w->base.kinds[THE_SECRET], w->o.ns, buf_view(&b));
     } else if (code == 0) {
-        round_patch(r, w->secrets, w->o.ns, w->o.secret, "", PATCH_MERGE, buf_view(&b));
+        round_patch(r, w->base.kinds[THE_SECRET], w->o.ns, w->o.secret, "", PATCH_MERGE,
+                    buf_view(&b));
     } else if (code != ERR_NOT_FOUND) {
         round_fail(r, code);
     }
@@ -104,21 +103,23 @@ static enum work store(struct webhook_certs *w, const struct object *o, const st
     return round_end(r);
 }
 
-static bool tell(void *ctx, const struct object *o) {
+static void tell(struct webhook_certs *w, unsigned sort, const struct object *o) {
+    workqueue_look(w->base.queue, (struct work_key){.what = sort, .name = o->name}, 0);
+}
+
+static bool tell_each(void *ctx, const struct object *o) {
     struct webhook_certs *w = ctx;
-    for (size_t i = 0; i < TOLD_KINDS; i++) {
-        if (w->told[i] == o->kind) {
-            workqueue_add(w->base.queue, str_of(told_keys[i]), o->name);
+    for (unsigned i = FIRST_TOLD; i < KINDS; i++) {
+        if (w->base.kinds[i] == o->kind) {
+            tell(w, i, o);
         }
     }
     return true;
 }
 
 static void tell_all(struct webhook_certs *w) {
-    for (size_t i = 0; i < TOLD_KINDS; i++) {
-        if (w->told[i] != NULL) {
-            mirror_scan(w->base.env.mirror, w->told[i], STR(""), tell, w);
-        }
+    for (size_t i = FIRST_TOLD; i < KINDS; i++) {
+        mirror_scan(w->base.env.mirror, w->base.kinds[i], STR(""), tell_each, w);
     }
 }
 
@@ -143,7 +144,8 @@ static int take_bundle(struct webhook_certs *w, struct str pem) {
 
 static enum work look_at_secret(struct webhook_certs *w) {
     struct arena *a = &w->base.arena;
-    const struct object *o = mirror_get(w->base.env.mirror, w->secrets, w->o.ns, w->o.secret);
+    const struct object *o =
+        mirror_get(w->base.env.mirror, w->base.kinds[THE_SECRET], w->o.ns, w->o.secret);
     struct cert_set have = {0}, want;
     struct err err = {0};
     bool changed = false;
@@ -167,7 +169,7 @@ static enum work look_at_secret(struct webhook_certs *w) {
         log_info(w->base.env.log, "the webhooks' certificate is %s", o ? "renewed" : "made");
         return store(w, o, &want);
     }
-    workqueue_add_after(w->base.queue, STR("s"), STR(""), next);
+    workqueue_look(w->base.queue, the_secret, next);
     return take_bundle(w, have.bundle) == 0 ? WORK_OK : WORK_RETRY;
 }
 
@@ -213,108 +215,72 @@ static int bundle_patch(struct webhook_certs *w, const struct object *o, struct 
                                     yyjson_mut_doc_get_root(d), out);
 }
 
-static enum work look_at(struct webhook_certs *w, size_t which, struct str name) {
-    const struct kind *k = w->told[which];
-    const struct object *o = k != NULL ? mirror_get(w->base.env.mirror, k, STR(""), name) : NULL;
-    enum work result = WORK_OK;
-    struct buf b;
+static enum work look_at(struct webhook_certs *w, struct work_key key) {
+    const struct object *o =
+        mirror_get(w->base.env.mirror, w->base.kinds[key.what], STR(""), key.name);
     if (o == NULL || o->deleting_ns != 0 || w->bundle == NULL) {
         return WORK_OK;
     }
+    struct buf b;
     buf_init(&b, BODY_MAX);
     int code = bundle_patch(w, o, &b);
-    if (code == 0) {
-        struct round *r = controller_round(&w->base, str_of(told_keys[which]), name);
-        round_patch(r, k, STR(""), name, "", PATCH_MERGE, buf_view(&b));
-        result = round_end(r);
-    } else if (code != ERR_NOT_FOUND) {
-        result = WORK_RETRY;
-    }
-    buf_release(&b);
-    return result;
+    return controller_patch(&w->base, o, "", code, &b);
 }
 
-static enum work work(void *ctx, struct str key, struct str name) {
-    struct webhook_certs *w = ctx;
-    if (str_is(key, "s")) {
-        return controller_done(&w->base, look_at_secret(w));
-    }
-    for (size_t i = 0; i < TOLD_KINDS; i++) {
-        if (str_is(key, told_keys[i])) {
-            return controller_done(&w->base, look_at(w, i, name));
-        }
-    }
-    return WORK_OK;
+static enum work step(void *self, struct work_key key) {
+    return key.what == THE_SECRET ? look_at_secret(self) : look_at(self, key);
 }
 
 /* ---- its life ---- */
 
-static void secret_changed(void *ctx, const struct change *c) {
-    struct webhook_certs *w = ctx;
-    if (str_eq(c->obj->ns, w->o.ns) && str_eq(c->obj->name, w->o.secret)) {
-        workqueue_add(w->base.queue, STR("s"), STR(""));
+static void secret_changed(void *self, const struct change *c) {
+    struct webhook_certs *w = self;
+    if (w->o.bundle.n == 0 && str_eq(c->obj->ns, w->o.ns) && str_eq(c->obj->name, w->o.secret)) {
+        workqueue_look(w->base.queue, the_secret, 0);
     }
 }
 
-static void told_changed(void *ctx, const struct change *c) {
+static void told_changed(void *self, const struct change *c) {
     if (c->type != CHANGE_DELETED) {
-        (void)tell(ctx, c->obj);
+        (void)tell_each(self, c->obj);
     }
 }
 
-static void resync(void *ctx) {
-    struct webhook_certs *w = ctx;
+/* Without a Secret nothing changed, but one is to be made. */
+static void start(void *self) {
+    struct webhook_certs *w = self;
     if (w->o.bundle.n == 0) {
-        workqueue_add(w->base.queue, STR("s"), STR(""));
+        workqueue_look(w->base.queue, the_secret, 0);
     }
-    tell_all(w);
 }
 
-static int start(struct webhook_certs *w, const struct control_env *env, struct err *err) {
-    static const char *const kinds[TOLD_KINDS][2] = {
-        {"admissionregistration.k8s.io", "MutatingWebhookConfiguration"},
-        {"admissionregistration.k8s.io", "ValidatingWebhookConfiguration"},
-        {"apiextensions.k8s.io", "CustomResourceDefinition"}};
-    int r = controller_init(&w->base, env, WHO, work, resync, w, err);
-    w->secrets = kind_by_name(STR(""), STR("Secret"));
-    if (r == 0 && w->o.bundle.n == 0) {
-        r = controller_feed(&w->base, w->secrets, secret_changed, w, err);
-    }
-    for (size_t i = 0; i < TOLD_KINDS && r == 0; i++) {
-        w->told[i] = kind_by_name(str_of(kinds[i][0]), str_of(kinds[i][1]));
-        r = w->told[i] != NULL ? controller_feed(&w->base, w->told[i], told_changed, w, err) : 0;
-    }
-    if (r == 0 && w->o.bundle.n > 0 && take_bundle(w, w->o.bundle) != 0) {
-        r = err_set(err, ERR_NOMEM, "out of memory");
-    }
-    if (r == 0) {
-        resync(w);
-    }
-    return r;
+static int init(void *self, struct err *err) {
+    struct webhook_certs *w = self;
+    w->o = *(const struct webhook_certs_options *)w->base.args;
+    w->o.service = w->o.service.n > 0 ? w->o.service : STR(WEBHOOK_SERVICE);
+    w->o.secret = w->o.secret.n > 0 ? w->o.secret : STR(WEBHOOK_SECRET);
+    return w->o.bundle.n > 0 ? take_bundle(w, w->o.bundle) : 0;
 }
 
-struct webhook_certs *webhook_certs_new(const struct control_env *env,
-                                        const struct webhook_certs_options *o, struct err *err) {
-    struct webhook_certs *w = mem_zalloc(sizeof(*w));
-    if (w == NULL) {
-        (void)err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
-    w->o = *o;
-    w->o.service = o->service.n > 0 ? o->service : STR(WEBHOOK_SERVICE);
-    w->o.secret = o->secret.n > 0 ? o->secret : STR(WEBHOOK_SECRET);
-    if (start(w, env, err) != 0) {
-        webhook_certs_free(w);
-        return NULL;
-    }
-    return w;
-}
-
-void webhook_certs_free(struct webhook_certs *w) {
-    if (w == NULL) {
-        return;
-    }
-    controller_release(&w->base);
+static void release(void *self) {
+    struct webhook_certs *w = self;
     mem_free(w->bundle);
-    mem_free(w);
 }
+
+#define HOOKS "admissionregistration.k8s.io"
+
+const struct controller_row webhook_certs_controller = {
+    .name = "webhook-certs",
+    .who = "berth-webhook-certs",
+    CONTROLLER_KINDS(
+        {"", "Secret", secret_changed, .may = MAY_CREATE | MAY_PATCH},
+        {HOOKS, "MutatingWebhookConfiguration", told_changed, .first = true, .may = MAY_PATCH},
+        {HOOKS, "ValidatingWebhookConfiguration", told_changed, .first = true, .may = MAY_PATCH},
+        {"apiextensions.k8s.io", "CustomResourceDefinition", told_changed, .first = true,
+         .may = MAY_PATCH}),
+    .step = step,
+    .start = start,
+    .size = sizeof(struct webhook_certs),
+    .init = init,
+    .release = release,
+};

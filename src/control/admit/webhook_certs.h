@@ -11,11 +11,10 @@
 #ifndef BERTH_CONTROL_WEBHOOK_CERTS_H
 #define BERTH_CONTROL_WEBHOOK_CERTS_H
 
-#include "control/kit/env.h"
+#include "control/kit/controller.h"
 #include "port/cert_keeper.h"
 
-struct webhook_certs;
-
+/* What it is made with: controller_new_with(&webhook_certs_controller, env, &options, err). */
 struct webhook_certs_options {
     struct cert_keeper *keeper; /* borrowed; may be NULL with `bundle` */
     struct str bundle;          /* PEM; empty: of the Secret */
@@ -23,8 +22,7 @@ struct webhook_certs_options {
     struct str ns, service, secret;
 };
 
-struct webhook_certs *webhook_certs_new(const struct control_env *env,
-                                        const struct webhook_certs_options *o, struct err *err);
-void webhook_certs_free(struct webhook_certs *w); /* NULL is a no-op */
+/* Of no set of `--controllers`: an operator with webhooks has it (world/operate/hooks.c). */
+extern const struct controller_row webhook_certs_controller;
 
 #endif

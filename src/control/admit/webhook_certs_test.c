@@ -36,7 +36,7 @@ static int renew(struct cert_keeper *base, const struct cert_set *have, int64_t 
 struct scene {
     struct fake_world w;
     struct fake_keeper keeper;
-    struct webhook_certs *certs;
+    void *certs;
 };
 
 #define HOOK(name_, service_, ns_)                                                                 \
@@ -65,13 +65,13 @@ static void begin(struct scene *s) {
 static void run(struct scene *s) {
     struct webhook_certs_options o = {.keeper = &s->keeper.k, .ns = STR("berth-system")};
     struct err err = {0};
-    s->certs = webhook_certs_new(&s->w.env, &o, &err);
+    s->certs = controller_new_with(&webhook_certs_controller, &s->w.env, &o, &err);
     assert_non_null(s->certs);
     fake_world_run(&s->w, NS_PER_SEC);
 }
 
 static void end(struct scene *s) {
-    webhook_certs_free(s->certs);
+    controller_free(s->certs);
     fake_world_release(&s->w);
 }
 
@@ -190,7 +190,7 @@ static void from_files(void **state) {
     begin(&s);
     put_configuration(&s, "MutatingWebhookConfiguration", "");
     struct webhook_certs_options o = {.bundle = STR("given"), .ns = STR("berth-system")};
-    s.certs = webhook_certs_new(&s.w.env, &o, &err);
+    s.certs = controller_new_with(&webhook_certs_controller, &s.w.env, &o, &err);
     fake_world_run(&s.w, NS_PER_SEC);
     assert_string_equal(bundle_of(&s, "MutatingWebhookConfiguration", 1), "given");
     assert_int_equal(fake_world_count(&s.w, "Secret"), 0);

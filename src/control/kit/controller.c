@@ -101,6 +101,11 @@ static int fill(struct controller *c) {
 
 void *controller_new(const struct controller_row *row, const struct control_env *env,
                      struct err *err) {
+    return controller_new_with(row, env, NULL, err);
+}
+
+void *controller_new_with(const struct controller_row *row, const struct control_env *env,
+                          const void *args, struct err *err) {
     assert(!row->size || row->size >= sizeof(struct controller));
     struct controller *c = mem_zalloc(row->size ? row->size : sizeof *c);
     struct err why = {0};
@@ -111,8 +116,10 @@ void *controller_new(const struct controller_row *row, const struct control_env 
     c->env = *env;
     c->row = row;
     c->who = row->who;
+    c->args = args;
     int r = fill(c);
     r = r == 0 && row->init ? row->init(c, &why) : r;
+    c->args = NULL;
     r = r == 0 ? subscribe(c) : r;
     if (r != 0) {
         controller_free(c);
@@ -196,55 +203,4 @@ void controller_changed(void *self, const struct change *ch) {
     if (ch->type != CHANGE_DELETED) {
         workqueue_add(c->queue, ch->obj->ns, ch->obj->name);
     }
-}
-
-/* ---- controllers that are not rows yet ---- */
-
-int controller_init(struct controller *c, const struct control_env *env, const char *who,
-                    enum work (*work)(void *ctx, struct str ns, struct str name),
-                    void (*resync)(void *ctx), void *ctx, struct err *err) {
-    *c = (struct controller){.env = *env, .who = who};
-    arena_init(&c->arena, STEP_ARENA);
-    c->queue = workqueue_new(&(struct workqueue_options){
-        .clock = env->clock, .work = work, .resync = resync, .ctx = ctx});
-    c->recorder = recorder_new(env, who);
-    c->feeds = mem_zalloc(CONTROLLER_FEEDS * sizeof *c->feeds);
-    if (c->queue == NULL || c->recorder == NULL || c->feeds == NULL) {
-        return err_set(err, ERR_NOMEM, "out of memory");
-    }
-    return 0;
-}
-
-int controller_feed(struct controller *c, const struct kind *k,
-                    void (*each)(void *ctx, const struct change *ch), void *ctx, struct err *err) {
-    assert(c->n_feeds < CONTROLLER_FEEDS);
-    struct feed *f = mirror_feed(c->env.mirror, k, each, ctx);
-    if (f == NULL) {
-        return err_set(err, ERR_NOMEM, "out of memory");
-    }
-    c->feeds[c->n_feeds++] = f;
-    return 0;
-}
-
-void controller_release(struct controller *c) {
-    for (size_t i = 0; i < c->n_feeds; i++) {
-        feed_free(c->feeds[i]);
-    }
-    workqueue_free(c->queue);
-    recorder_free(c->recorder);
-    arena_release(&c->arena);
-    mem_free(c->feeds);
-}
-
-struct round *controller_round(struct controller *c, struct str ns, struct str name) {
-    struct round *r = round_new(c->queue, c->env.writer, c->who, ns, name);
-    if (r) {
-        round_on_done(r, answered, c);
-    }
-    return r;
-}
-
-enum work controller_done(struct controller *c, enum work w) {
-    arena_reset(&c->arena);
-    return w;
 }

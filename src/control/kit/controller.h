@@ -91,6 +91,7 @@ struct controller {
     struct control_env env;
     const struct controller_row *row;
     const char *who;
+    const void *args;          /* of controller_new_with, while init runs; else NULL */
     const struct kind **kinds; /* of the row's kinds, in its order; NULL for "every kind" */
     struct feed **feeds;
     size_t n_feeds;
@@ -104,6 +105,9 @@ struct controller {
  * memory, or what its init says. */
 void *controller_new(const struct controller_row *row, const struct control_env *env,
                      struct err *err);
+/* The same for one whose init takes more than the environment. */
+void *controller_new_with(const struct controller_row *row, const struct control_env *env,
+                          const void *args, struct err *err);
 void controller_free(void *self); /* NULL is a no-op; writes under way are forgotten (round.h) */
 
 /* A round for the key of this step, whose "not found" answers are no failures: what should go is gone. NULL, which the
@@ -117,19 +121,5 @@ enum work controller_patch(struct controller *c, const struct object *o, const c
 enum work controller_remove(struct controller *c, const struct object *o);
 /* `changed` for who looks at the object itself: adds {0, ns, name}, when it is not deleted. */
 void controller_changed(void *self, const struct change *ch);
-
-/* ---- controllers that are not rows yet ---- */
-
-enum { CONTROLLER_FEEDS = 4 };
-/* work and resync get ctx. ERR_NOMEM; a failed controller is released all the same. */
-int controller_init(struct controller *c, const struct control_env *env, const char *who,
-                    enum work (*work)(void *ctx, struct str ns, struct str name),
-                    void (*resync)(void *ctx), void *ctx, struct err *err);
-/* kind NULL: every kind. */
-int controller_feed(struct controller *c, const struct kind *k,
-                    void (*each)(void *ctx, const struct change *ch), void *ctx, struct err *err);
-void controller_release(struct controller *c);
-struct round *controller_round(struct controller *c, struct str ns, struct str name);
-enum work controller_done(struct controller *c, enum work w); /* resets the arena, returns w */
 
 #endif

@@ -13,7 +13,7 @@ struct operate_hooks {
     struct admission *admission;
     struct webhook_server *server;
     struct cert_keeper *keeper;
-    struct webhook_certs *certs; /* of this term */
+    void *certs; /* the controller of this term */
 };
 
 /* By what API servers call it: its Service, or where it listens. */
@@ -100,11 +100,11 @@ int hooks_begin_term(struct operate_hooks *h, const struct control_env *env, str
     if (h->certs || h->keeper == NULL) {
         return 0;
     }
-    h->certs = webhook_certs_new(env, &o, err);
+    h->certs = controller_new_with(&webhook_certs_controller, env, &o, err);
     return h->certs ? 0 : err->code;
 }
 
 void hooks_end_term(struct operate_hooks *h) {
-    webhook_certs_free(h->certs);
+    controller_free(h->certs);
     h->certs = NULL;
 }
