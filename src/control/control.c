@@ -52,7 +52,7 @@ static const struct controller_row *const parts[] = {
     &job_queue_controller,
     &pod_group_controller,
     &serving_controller,
-    NULL, /* the queue controller, which is not a row yet */
+    &queue_controller,
     &defaults_controller,
     &node_life_controller,
     &pod_gc_controller,
@@ -71,35 +71,34 @@ static const struct controller_row *const parts[] = {
 enum { PARTS = sizeof parts / sizeof *parts };
 
 const struct controller_row *const *control_rows(size_t *ret_n) {
-    static const struct controller_row *rows[PARTS];
-    *ret_n = 0;
-    for (size_t i = 0; i < PARTS; i++) {
-        if (parts[i]) {
-            rows[(*ret_n)++] = parts[i];
-        }
-    }
-    return rows;
+    *ret_n = PARTS;
+    return parts;
 }
 
 struct control {
     struct control_env env; /* what the controllers point to */
-    void *running[PARTS];
-    struct queue_controller *queues;
-    struct see *see; /* beside the queues */
+    void *running[PARTS];   /* NULL: not of the set */
+    struct see *see;        /* beside the queues */
 };
+
+static struct queue_controller *queues_of(const struct control *c) {
+    size_t i = 0;
+    while (parts[i] != &queue_controller) {
+        i++;
+    }
+    return c->running[i];
+}
 
 /* False: with err. */
 static bool make(struct control *c, size_t i, unsigned set, struct err *err) {
-    const struct controller_row *row = parts[i];
-    if (!(set & (row ? row->set : CONTROL_QUEUES))) {
+    if (!(set & parts[i]->set)) {
         return true;
     }
-    c->running[i] = row ? controller_new(row, &c->env, err) : NULL;
-    c->queues = row ? c->queues : queue_controller_new(&c->env, err);
-    if (row ? c->running[i] != NULL : c->queues != NULL) {
+    c->running[i] = controller_new(parts[i], &c->env, err);
+    if (c->running[i] != NULL) {
         return true;
     }
-    err_wrap(err, "controller %s", row ? row->who : "of queues");
+    err_wrap(err, "controller %s", parts[i]->who);
     return false;
 }
 
@@ -114,8 +113,8 @@ struct control *control_new(const struct control_env *env, unsigned set, struct 
     for (size_t i = 0; ok && i < PARTS; i++) {
         ok = make(c, i, set, err);
     }
-    if (ok && c->queues) {
-        c->see = see_new(c->queues, err);
+    if (ok && queues_of(c)) {
+        c->see = see_new(queues_of(c), err);
         ok = c->see != NULL;
     }
     if (!ok) {
@@ -131,15 +130,12 @@ void control_free(struct control *c) {
     }
     see_free(c->see);
     for (size_t i = PARTS; i-- > 0;) {
-        if (parts[i]) {
-            controller_free(c->running[i]);
-        } else {
-            queue_controller_free(c->queues);
-        }
+        controller_free(c->running[i]);
     }
     mem_free(c);
 }
 
 struct engine *control_engine(const struct control *c) {
-    return c->queues != NULL ? queue_controller_engine(c->queues) : NULL;
+    struct queue_controller *q = queues_of(c);
+    return q != NULL ? queue_controller_engine(q) : NULL;
 }

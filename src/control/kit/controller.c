@@ -15,13 +15,16 @@ static void look_by_time(struct controller *c) {
 }
 
 static enum work step(void *ctx, struct work_key key) {
-    struct controller *c = ctx;
+    const struct controller_lane *l = ctx;
+    struct controller *c = l->c;
     c->key = key;
+    c->turn = l->queue;
     if (key.what == 0 && str_empty(key.name) && str_empty(key.ns)) {
         look_by_time(c);
     }
     enum work w = c->row->step(c, key);
     c->key = (struct work_key){0};
+    c->turn = NULL;
     arena_reset(&c->arena);
     return w;
 }
@@ -39,16 +42,22 @@ static bool found(void *ctx, const struct object *o) {
     return true;
 }
 
+void controller_first_look(struct controller *c, size_t i) {
+    struct first_look f = {c, &c->row->kinds[i]};
+    size_t n = 1;
+    const struct kind *const *v = f.row->kind ? &c->kinds[i] : kinds_all(&n);
+    for (size_t k = 0; k < n; k++) {
+        if (!(v[k]->flags & KIND_VIRTUAL)) {
+            mirror_scan(c->env.mirror, v[k], STR(""), found, &f);
+        }
+    }
+}
+
 static void look_at_all(void *ctx) {
-    struct controller *c = ctx;
+    struct controller *c = ((const struct controller_lane *)ctx)->c;
     for (size_t i = 0; i < c->row->n_kinds; i++) {
-        struct first_look f = {c, &c->row->kinds[i]};
-        size_t n = 1;
-        const struct kind *const *v = f.row->kind ? &c->kinds[i] : kinds_all(&n);
-        for (size_t k = 0; f.row->first && k < n; k++) {
-            if (!(v[k]->flags & KIND_VIRTUAL)) {
-                mirror_scan(c->env.mirror, v[k], STR(""), found, &f);
-            }
+        if (c->row->kinds[i].first) {
+            controller_first_look(c, i);
         }
     }
     look_by_time(c);
@@ -75,6 +84,20 @@ static int subscribe(struct controller *c) {
     return 0;
 }
 
+struct workqueue *controller_lane_new(struct controller *c) {
+    assert(c->n_lanes < CONTROLLER_LANES);
+    struct controller_lane *l = &c->lanes[c->n_lanes];
+    l->c = c;
+    l->queue = workqueue_new(&(struct workqueue_options){
+        .clock = c->env.clock,
+        .step = step,
+        .resync = look_at_all,
+        .ctx = l,
+        .budget = c->row->budget == CONTROLLER_TURN ? c->env.turn : c->row->budget});
+    c->n_lanes += l->queue != NULL;
+    return l->queue;
+}
+
 static int fill(struct controller *c) {
     const struct controller_row *row = c->row;
     size_t n = row->n_kinds + 1;
@@ -89,12 +112,7 @@ static int fill(struct controller *c) {
         c->kinds[i] = k->kind ? kind_by_name(str_of(k->group), str_of(k->kind)) : NULL;
         assert(!k->kind || c->kinds[i]); /* declared kinds are built in */
     }
-    c->queue = workqueue_new(&(struct workqueue_options){
-        .clock = c->env.clock,
-        .step = step,
-        .resync = look_at_all,
-        .ctx = c,
-        .budget = row->budget == CONTROLLER_TURN ? c->env.turn : row->budget});
+    c->queue = controller_lane_new(c);
     c->recorder = recorder_new(&c->env, row->tells ? row->tells : row->who);
     return c->queue && c->recorder ? 0 : ERR_NOMEM;
 }
@@ -126,7 +144,7 @@ void *controller_new_with(const struct controller_row *row, const struct control
         err_set(err, r, "%s", why.code != 0 ? why.text : "out of memory");
         return NULL;
     }
-    look_at_all(c);
+    look_at_all(&c->lanes[0]);
     return c;
 }
 
@@ -141,7 +159,9 @@ void controller_free(void *self) {
     if (c->row->release) {
         c->row->release(c);
     }
-    workqueue_free(c->queue);
+    for (size_t i = 0; i < c->n_lanes; i++) {
+        workqueue_free(c->lanes[i].queue);
+    }
     recorder_free(c->recorder);
     arena_release(&c->arena);
     mem_free(c->feeds);
@@ -169,7 +189,7 @@ static int answered(void *ctx, struct round *r, uint64_t tag, const struct write
 }
 
 struct round *controller_begin(struct controller *c) {
-    struct round *r = round_begin(c->queue, c->env.writer, c->who, c->key);
+    struct round *r = round_begin(c->turn, c->env.writer, c->who, c->key);
     if (r) {
         round_bind(r, c->env.mirror, c->env.log, may, c->row);
         round_on_done(r, answered, c);

@@ -57,7 +57,9 @@ struct controller_kind {
     void (*changed)(void *self, const struct change *ch);
     bool first;    /* what is there at the start, or when memory was lost, comes as an addition */
     bool optional; /* not every cluster serves it: `berth operate` begins without */
-    unsigned may;  /* of enum may: what it writes */
+    bool
+        embedded; /* only `berth up` has to do with it: `berth operate` neither watches nor writes it */
+    unsigned may; /* of enum may: what it writes */
 };
 
 struct controller_row {
@@ -86,6 +88,13 @@ struct controller_row {
     .n_kinds =                                                                                     \
         sizeof((const struct controller_kind[]){__VA_ARGS__}) / sizeof(struct controller_kind)
 
+/* Keys of a controller that share a queue, and its budget a turn. */
+struct controller_lane {
+    struct controller *c;
+    struct workqueue *queue;
+};
+enum { CONTROLLER_LANES = 3 };
+
 /* What a controller's own struct begins with; `self` in the functions above. */
 struct controller {
     struct control_env env;
@@ -95,10 +104,13 @@ struct controller {
     const struct kind **kinds; /* of the row's kinds, in its order; NULL for "every kind" */
     struct feed **feeds;
     size_t n_feeds;
-    struct workqueue *queue;
+    struct workqueue *queue; /* of the first lane */
+    struct controller_lane lanes[CONTROLLER_LANES];
+    size_t n_lanes;
     struct recorder *recorder;
-    struct arena arena;  /* of one step */
-    struct work_key key; /* of the step under way */
+    struct arena arena;     /* of one step */
+    struct work_key key;    /* of the step under way */
+    struct workqueue *turn; /* whose step it is */
 };
 
 /* The controller, which begins with struct controller; all that is there already is in its queue. NULL and err: no
@@ -109,6 +121,13 @@ void *controller_new(const struct controller_row *row, const struct control_env 
 void *controller_new_with(const struct controller_row *row, const struct control_env *env,
                           const void *args, struct err *err);
 void controller_free(void *self); /* NULL is a no-op; writes under way are forgotten (round.h) */
+
+/* All that is there of the row's i-th kind, as additions. */
+void controller_first_look(struct controller *c, size_t i);
+
+/* For init: one more queue, with a budget of its own, for sorts of keys that must not wait behind all the others. It is
+ * freed with the controller. NULL: out of memory. */
+struct workqueue *controller_lane_new(struct controller *c);
 
 /* A round for the key of this step, whose "not found" answers are no failures: what should go is gone. NULL, which the
  * functions of rounds take: out of memory. */

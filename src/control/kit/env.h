@@ -4,14 +4,11 @@
  *
  * Everything is borrowed and outlives the controllers; all calls are made on the loop thread. A controller reads the
  * mirror, writes through the writer (by patch, never by putting back what it decoded), takes time from the clock, and
- * makes its random choices from `seed`, so that a simulated run can be repeated. Each controller is
+ * makes its random choices from `seed`, so that a simulated run can be repeated.
  *
- *     struct x_controller *x_controller_new(const struct control_env *env, struct err *err);
- *     void x_controller_free(struct x_controller *c);      NULL is a no-op
- *
- * _new subscribes to the mirror's feeds and enqueues what is already there (a mirror_scan), so that a controller that
- * was stopped at any point and made anew goes on where the objects say it was. _free may come at any time: writes under
- * way are forgotten (control/kit/round.h), not waited for.
+ * A new controller (kit/controller.h) subscribes to the mirror's feeds and looks at what is already there, so that one
+ * that was stopped at any point and made anew goes on where the objects say it was. It may be freed at any time: writes
+ * under way are forgotten (kit/round.h), not waited for.
  */
 #ifndef BERTH_CONTROL_ENV_H
 #define BERTH_CONTROL_ENV_H

@@ -35,8 +35,8 @@ static void protect(const struct cluster_state *s, const struct workload *w, int
 int queue_input(struct queue_controller *c, const struct workload *w, struct str cq,
                 struct workload_input *ret) {
     const struct cluster_state *s = cq.n > 0 ? map_get(&c->clusters, cq) : NULL;
-    int r =
-        translate_workload_with(w, cq, c->settings, s != NULL && s->covers_pods, &c->arena, ret);
+    int r = translate_workload_with(w, cq, c->settings, s != NULL && s->covers_pods, &c->base.arena,
+                                    ret);
     if (r == 0) {
         protect(s, w, clock_wall(c->env->clock), ret);
         for (size_t i = 0; queue_slice_elastic(c, w) && i < ret->n_sets; i++) {
@@ -170,7 +170,7 @@ enum work queue_say_waits(struct queue_controller *c, const struct object *o,
     if (queue_checks_needed(c, s, NULL, 0, false, &need) != 0) {
         return WORK_RETRY;
     }
-    workload_change_init(&ch, o, w, &c->arena, clock_wall(c->env->clock));
+    workload_change_init(&ch, o, w, &c->base.arena, clock_wall(c->env->clock));
     bool checks = queue_checks_put(c, &need, &ch);
     if (q->reason != NULL && q->message != NULL) {
         wait_conditions(c, o, q, w, &ch);
@@ -242,19 +242,19 @@ static void past_conditions(const struct workload *w, struct workload_change *ch
 static int admission_written(void *ctx, struct round *r, uint64_t tag,
                              const struct write_result *res) {
     struct queue_controller *c = ctx;
-    const struct object *o = res->code != 0 ? mirror_get(c->env->mirror, c->kinds[QK_WORKLOAD],
+    const struct object *o = res->code != 0 ? mirror_get(c->env->mirror, c->base.kinds[QK_WORKLOAD],
                                                          round_ns(r), round_name(r))
                                             : NULL;
     const struct queue_work *q = o != NULL ? map_get(&c->by_uid, o->uid) : NULL;
     bool held = false;
     if (q != NULL && !q->written && engine_workload_known(c->engine, q->uid, &held) && held) {
-        arena_reset(&c->arena);
+        arena_reset(&c->base.arena);
         const struct workload *w = queue_decode(c, o);
         if (w != NULL && (w->status == NULL || w->status->admission == NULL)) {
             const struct queue_work *prior =
                 map_get(&c->by_uid, engine_workload_prior(c->engine, q->uid));
             if (prior != NULL) {
-                workqueue_add(c->works, prior->ns, prior->name); /* it is what it was */
+                queue_look(c, QS_WORKLOAD, prior->ns, prior->name, 0); /* it is what it was */
             }
             (void)engine_workload_undo(c->engine, q->uid); /* no memory: it stays as decided */
             queue_kick(c);
@@ -278,7 +278,7 @@ bool queue_unwritable(struct queue_controller *c, const struct workload *w,
         q->unwritable_room < queue_placement_room(w->metadata)) {
         return false;
     }
-    *text = arena_f(&c->arena,
+    *text = arena_f(&c->base.arena,
                     "quota is available, but the places of its pods would take %zu bytes in the "
                     "annotation " PLACEMENT_ANNOTATION ", and there is room for %zu: let it ask "
                     "for fewer pods, or shorten its other annotations",
@@ -292,7 +292,7 @@ static enum work patch_placement(struct queue_controller *c, const struct object
     struct meta meta = *w->metadata;
     struct workload want = *w;
     want.metadata = &meta;
-    return meta_set(&meta.annotations, &c->arena, PLACEMENT_ANNOTATION,
+    return meta_set(&meta.annotations, &c->base.arena, PLACEMENT_ANNOTATION,
                     plan->n > 0 ? buf_view(plan) : (struct str){0}) == 0
                ? queue_edit(c, o, w, &want, admission_written)
                : WORK_RETRY;
@@ -319,7 +319,7 @@ static bool write_placement(struct queue_controller *c, const struct object *o,
         q->unwritable = w->metadata->generation;
         q->unwritable_bytes = r != 0 ? LIMIT_OBJECT_BYTES : plan.n;
         q->unwritable_room = room;
-        workqueue_add(c->works, q->ns, q->name);
+        queue_look(c, QS_WORKLOAD, q->ns, q->name, 0);
         *ret = WORK_OK;
     } else if (news && r == 0) {
         *ret = patch_placement(c, o, w, &plan);
@@ -330,7 +330,7 @@ static bool write_placement(struct queue_controller *c, const struct object *o,
 
 static int flavors_of(struct queue_controller *c, const struct held_amount *held, size_t n,
                       struct str **ret) {
-    *ret = ARENA_ARRAY(&c->arena, struct str, n + 1);
+    *ret = ARENA_ARRAY(&c->base.arena, struct str, n + 1);
     for (size_t i = 0; *ret != NULL && i < n; i++) {
         (*ret)[i] = names_text(engine_flavors(c->engine), held[i].flavor);
     }
@@ -339,7 +339,7 @@ static int flavors_of(struct queue_controller *c, const struct held_amount *held
 
 static void admission_conditions(struct queue_controller *c, const struct workload *w,
                                  struct str cq, bool admitted, struct workload_change *ch) {
-    struct str text = arena_f(&c->arena, "Quota reserved in ClusterQueue %.*s", STR_ARG(cq));
+    struct str text = arena_f(&c->base.arena, "Quota reserved in ClusterQueue %.*s", STR_ARG(cq));
     workload_change_set(ch, "QuotaReserved", true, "QuotaReserved", text);
     if (admitted) {
         workload_change_set(ch, "Admitted", true, "Admitted", STR("The workload is admitted"));
@@ -373,12 +373,13 @@ enum work queue_write_admission(struct queue_controller *c, const struct object 
         ((struct set_input *)in.sets)[i].count = q->counts[i]; /* our own copy, in the arena */
     }
     bool admitted = queue_checks_ready(w, &need);
-    workload_change_init(&ch, o, w, &c->arena, clock_wall(c->env->clock));
+    workload_change_init(&ch, o, w, &c->base.arena, clock_wall(c->env->clock));
     admission_conditions(c, w, cq, admitted, &ch);
     (void)queue_checks_put(c, &need, &ch);
     ch.status.resource_requests.n = 0;
     if (ch.code != 0 || !ch.changed ||
-        translate_assigned(c->engine, cq, &in, held, n, &c->arena, &ch.status.admission) != 0) {
+        translate_assigned(c->engine, cq, &in, held, n, &c->base.arena, &ch.status.admission) !=
+            0) {
         return WORK_RETRY;
     }
     tell_admitted(c, w, q, cq, admitted);
@@ -390,6 +391,6 @@ enum work queue_write_admission(struct queue_controller *c, const struct object 
 enum work queue_finalizer_drop(struct queue_controller *c, const struct object *o) {
     struct buf body;
     buf_init(&body, LIMIT_OBJECT_BYTES);
-    int code = edit_drop_finalizer(o, QUEUE_FINALIZER, &c->arena, &body);
-    return queue_send(c, c->works, o->ns, o, "", code, &body, NULL);
+    int code = edit_drop_finalizer(o, QUEUE_FINALIZER, &c->base.arena, &body);
+    return queue_send(c, o, "", code, &body, NULL);
 }

@@ -25,7 +25,8 @@ enum check_kind {
 
 /* Whose it is, or that it is not there; `active` as an answer only for checks that are there. */
 static enum check_kind check_kind(struct queue_controller *c, struct str name, bool *active) {
-    const struct object *o = mirror_get(c->env->mirror, c->kinds[QK_CHECK], (struct str){0}, name);
+    const struct object *o =
+        mirror_get(c->env->mirror, c->base.kinds[QK_CHECK], (struct str){0}, name);
     const struct admission_check *k = o != NULL ? queue_decode(c, o) : NULL;
     *active = k != NULL && k->status != NULL && conditions_true(&k->status->conditions, "Active");
     if (k == NULL || k->spec == NULL) {
@@ -197,7 +198,7 @@ int queue_checks_needed(struct queue_controller *c, const struct cluster_state *
     if (s == NULL || s->n_rules == 0) {
         return 0;
     }
-    ret->names = ARENA_ARRAY(&c->arena, struct str, s->n_rules);
+    ret->names = ARENA_ARRAY(&c->base.arena, struct str, s->n_rules);
     if (ret->names == NULL) {
         return ERR_NOMEM;
     }
@@ -218,7 +219,7 @@ int queue_checks_of(struct queue_controller *c, const struct workload *w, struct
     for (size_t i = 0; i < ad->pod_set_assignments.n; i++) {
         n += ad->pod_set_assignments.v[i].flavors.n;
     }
-    struct str *flavors = ARENA_ARRAY(&c->arena, struct str, n + 1);
+    struct str *flavors = ARENA_ARRAY(&c->base.arena, struct str, n + 1);
     if (flavors == NULL) {
         return ERR_NOMEM;
     }
@@ -266,7 +267,7 @@ bool queue_checks_put(struct queue_controller *c, const struct check_need *need,
         return false;
     }
     struct admission_check_state *v =
-        ARENA_ARRAY(&c->arena, struct admission_check_state, need->n + 1);
+        ARENA_ARRAY(&c->base.arena, struct admission_check_state, need->n + 1);
     for (size_t i = 0; v != NULL && i < need->n; i++) {
         const struct admission_check_state *s = state_of(ch->wl, need->names[i]);
         v[i] = s != NULL ? *s
@@ -288,7 +289,7 @@ size_t queue_checks_list(struct queue_controller *c, const struct workload *w, c
                          struct str *ret) {
     size_t max = w->status != NULL ? w->status->admission_checks.n : 0, n = 0;
     const struct admission_check_state **v =
-        ARENA_ARRAY(&c->arena, const struct admission_check_state *, max + 1);
+        ARENA_ARRAY(&c->base.arena, const struct admission_check_state *, max + 1);
     struct buf b;
     for (size_t i = 0; v != NULL && i < max; i++) {
         if (str_is(w->status->admission_checks.v[i].state, state)) {
@@ -305,7 +306,7 @@ size_t queue_checks_list(struct queue_controller *c, const struct workload *w, c
         buf_f(&b, "%s\"%.*s\" (%.*s)", i > 0 ? "; " : "", STR_ARG(v[i]->name),
               STR_ARG(v[i]->message));
     }
-    *ret = arena_str(&c->arena, buf_view(&b));
+    *ret = arena_str(&c->base.arena, buf_view(&b));
     buf_release(&b);
     return n;
 }

@@ -45,7 +45,8 @@ static struct str mapped(const struct claims *x, struct str class) {
 #define AT "spec.podSets[%zu].template.spec.resourceClaims[%zu]"
 
 static void refuse(struct claims *x, const char *below, const char *what, struct str value) {
-    x->why = arena_f(&x->c->arena, AT "%s: %s%.*s", x->set, x->at, below, what, STR_ARG(value));
+    x->why =
+        arena_f(&x->c->base.arena, AT "%s: %s%.*s", x->set, x->at, below, what, STR_ARG(value));
 }
 
 static int add(struct claims *x, struct str resource, int64_t n) {
@@ -56,7 +57,7 @@ static int add(struct claims *x, struct str resource, int64_t n) {
         i++;
     }
     if (v == NULL || i == m->n) { /* once for each resource that claims are counted as */
-        v = ARENA_ARRAY(&x->c->arena, struct quantity_pair, m->n + 1);
+        v = ARENA_ARRAY(&x->c->base.arena, struct quantity_pair, m->n + 1);
         if (v == NULL) {
             return ERR_NOMEM;
         }
@@ -84,7 +85,7 @@ static void request(struct claims *x, yyjson_val *r, size_t i) {
     if (!yyjson_is_obj(exactly)) {
         bool first = json_path(r, "firstAvailable") != NULL;
         refuse(x, at, "Invalid value: null: ResourceClaimTemplate ",
-               arena_f(&x->c->arena, "%.*s: %s", STR_ARG(x->template),
+               arena_f(&x->c->base.arena, "%.*s: %s", STR_ARG(x->template),
                        first ? "FirstAvailable device selection is not supported"
                              : "Exactly must be set if FirstAvailable is nil"));
         return;
@@ -96,7 +97,7 @@ static void request(struct claims *x, yyjson_val *r, size_t i) {
         bool all = str_is(mode, "All");
         refuse(
             x, mode_at, "Invalid value: ",
-            arena_f(&x->c->arena, "\"%.*s\": ResourceClaimTemplate %.*s: %s%.*s",
+            arena_f(&x->c->base.arena, "\"%.*s\": ResourceClaimTemplate %.*s: %s%.*s",
                     STR_ARG(str_head(mode, 64)), STR_ARG(x->template),
                     all ? "AllocationMode 'All' is not supported" : "unsupported allocation mode: ",
                     STR_ARG(all ? STR("") : str_head(mode, 64))));
@@ -105,7 +106,7 @@ static void request(struct claims *x, yyjson_val *r, size_t i) {
     struct str resource = mapped(x, class);
     if (str_empty(resource)) {
         refuse(x, ".resourceClaimTemplateName", "Not found: ",
-               arena_f(&x->c->arena,
+               arena_f(&x->c->base.arena,
                        "\"DeviceClass %.*s is not mapped in DRA configuration for podset %.*s\"",
                        STR_ARG(str_head(class, LIMIT_NAME)), STR_ARG(x->set_name)));
     } else if (x->to != NULL && count > 0) {
@@ -157,7 +158,7 @@ static void claim(struct claims *x, const struct pod_resource_claim *p) {
         return;
     }
     refuse(x, "", "Internal error: failed to get claim spec for ResourceClaimTemplate ",
-           arena_f(&x->c->arena,
+           arena_f(&x->c->base.arena,
                    "%.*s in podset %.*s: resourceclaimtemplates.resource.k8s.io \"%.*s\" not found",
                    STR_ARG(x->template), STR_ARG(x->set_name), STR_ARG(x->template)));
 }

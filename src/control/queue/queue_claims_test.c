@@ -36,7 +36,7 @@ static void start(struct scene *s, double weight) {
                                                       .weights = &s->weight,
                                                       .n_weights = 1};
     s->w.env.settings = &s->settings;
-    s->q = queue_controller_new(&s->w.env, &err);
+    s->q = controller_new(&queue_controller, &s->w.env, &err);
     assert_non_null(s->q);
     fake_world_put(&s->w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":"
                           "\"default\"}}");
@@ -52,7 +52,7 @@ static void start(struct scene *s, double weight) {
 }
 
 static void end(struct scene *s) {
-    queue_controller_free(s->q);
+    controller_free(s->q);
     fake_world_release(&s->w);
 }
 

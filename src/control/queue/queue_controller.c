@@ -7,7 +7,7 @@
 
 #define MAX_PROTECTION_ANNOTATION "berth.dev/max-protection" /* on ClusterQueues */
 
-enum { RUN_BUDGET = 512, ARENA_BYTES = 64 << 20, SETTLED_MANY = 1000 };
+enum { RUN_BUDGET = 512, SETTLED_MANY = 1000 };
 static const int64_t SETTLE_PAUSE_NS = 10000; /* some twenty times what settling one takes */
 
 /* ---- records ---- */
@@ -20,9 +20,9 @@ bool queue_cluster_active(struct queue_controller *c, struct str name) {
 void *queue_decode(struct queue_controller *c, const struct object *o) {
     const struct schema *s = kind_storage(o->kind)->schema;
     yyjson_doc *doc;
-    void *view = arena_zalloc(&c->arena, s->size);
-    if (view == NULL || object_tree(o, &c->arena, &doc, NULL) != 0 ||
-        codec_decode(s, yyjson_doc_get_root(doc), &c->arena, view, NULL) != 0) {
+    void *view = arena_zalloc(&c->base.arena, s->size);
+    if (view == NULL || object_tree(o, &c->base.arena, &doc, NULL) != 0 ||
+        codec_decode(s, yyjson_doc_get_root(doc), &c->base.arena, view, NULL) != 0) {
         return NULL;
     }
     return view;
@@ -30,8 +30,8 @@ void *queue_decode(struct queue_controller *c, const struct object *o) {
 
 void *queue_view(struct queue_controller *c, enum queue_kind k, struct str ns, struct str name,
                  const struct object **ret_obj) {
-    const struct object *o = mirror_get(c->env->mirror, c->kinds[k], ns, name);
-    arena_reset(&c->arena);
+    const struct object *o = mirror_get(c->env->mirror, c->base.kinds[k], ns, name);
+    arena_reset(&c->base.arena);
     if (ret_obj != NULL) {
         *ret_obj = o;
     }
@@ -39,6 +39,14 @@ void *queue_view(struct queue_controller *c, enum queue_kind k, struct str ns, s
 }
 
 /* ---- the engine's runs ---- */
+
+void queue_look(struct queue_controller *c, enum queue_sort sort, struct str ns, struct str name,
+                int64_t delay_ns) {
+    struct workqueue *lane = sort == QS_WORKLOAD ? c->base.queue
+                             : sort == QS_POD    ? c->pods
+                                                 : c->states;
+    workqueue_look(lane, (struct work_key){sort, ns, name}, delay_ns);
+}
 
 void queue_kick(struct queue_controller *c) {
     if (!c->timer_on) {
@@ -66,7 +74,7 @@ static void note_admission(struct queue_controller *c, struct queue_work *q,
     if (a->considered != NULL) {
         buf_init(&b, LIMIT_EVENT_MESSAGE);
         considered_text(a->considered, engine_flavors(c->engine), engine_resources(c->engine),
-                        &c->arena, &b);
+                        &c->base.arena, &b);
         q->considered = mem_cstr(buf_view(&b));
         buf_release(&b);
     }
@@ -76,7 +84,7 @@ static void note_verdict(struct queue_controller *c, struct queue_work *q,
                          const struct verdict *v) {
     struct buf b;
     buf_init(&b, (size_t)16 * LIMIT_CONDITION_MESSAGE); /* cut where it is written */
-    verdict_text(v, engine_flavors(c->engine), engine_resources(c->engine), &c->arena, &b);
+    verdict_text(v, engine_flavors(c->engine), engine_resources(c->engine), &c->base.arena, &b);
     q->reason = pend_reason_text(v->reason);
     q->gated = v->reason == PEND_GATED;
     q->message = buf_take(&b, &q->message_n);
@@ -96,7 +104,7 @@ static void note(struct queue_controller *c, const struct engine_action *a) {
     q->message = NULL;
     q->reason = NULL;
     q->gated = q->bypassed = false;
-    arena_reset(&c->arena);
+    arena_reset(&c->base.arena);
     if (a->type == ACTION_PEND) {
         note_verdict(c, q, a->verdict);
         q->bypassed = a->alike && c->settings->gates.unadmitted_explicit_status;
@@ -105,13 +113,13 @@ static void note(struct queue_controller *c, const struct engine_action *a) {
         q->edits = c->edits;
         note_admission(c, q, a);
     }
-    workqueue_add(c->works, q->ns, q->name);
+    queue_look(c, QS_WORKLOAD, q->ns, q->name, 0);
 }
 
 /* Everything that waits in a LocalQueue is looked at again. */
 static void local_again(struct queue_controller *c, struct local_state *l) {
     for (const struct queue_work *q = l->works; q != NULL; q = q->next) {
-        workqueue_add(c->works, q->ns, q->name);
+        queue_look(c, QS_WORKLOAD, q->ns, q->name, 0);
     }
     queue_state_soon(c, l);
 }
@@ -196,7 +204,7 @@ static void woken(void *ctx) {
 void queue_lost(struct queue_controller *c, const struct object *o) {
     log_error(c->env->log, "%s %.*s: no memory for it; it is read again", o->kind->singular,
               STR_ARG(o->name));
-    workqueue_add_after(c->states, STR("/read"), STR("all"), NS_PER_SEC);
+    queue_look(c, QS_READ, STR(""), STR(""), NS_PER_SEC);
 }
 
 /* Flavors, cohorts or queues changed: who is active is asked once, before the engine's next run. */
@@ -215,24 +223,25 @@ static bool spec_same(const struct change *ch) {
            ch->old->deleting_ns == ch->obj->deleting_ns;
 }
 
-static void on_flavor(struct queue_controller *c, const struct change *ch) {
+static void on_flavor(void *self, const struct change *ch) {
+    struct queue_controller *c = self;
     struct flavor_input in;
     struct str topology = {0};
-    arena_reset(&c->arena);
+    arena_reset(&c->base.arena);
     if (spec_same(ch)) {
-        workqueue_add(c->states, STR("/flavor"), ch->obj->name); /* our finalizer may have gone */
+        queue_look(c, QS_FLAVOR, STR(""), ch->obj->name, 0); /* our finalizer may have gone */
         return;
     }
     if (ch->type == CHANGE_DELETED) {
         engine_flavor_del(c->engine, ch->obj->name);
     } else {
         struct resource_flavor *f = queue_decode(c, ch->obj);
-        if (f == NULL || translate_flavor(f, &c->arena, &in) != 0 ||
+        if (f == NULL || translate_flavor(f, &c->base.arena, &in) != 0 ||
             engine_flavor_put(c->engine, &in) != 0) {
             queue_lost(c, ch->obj);
         }
         topology = f != NULL && f->spec != NULL ? f->spec->topology_name : topology;
-        workqueue_add(c->states, STR("/flavor"), ch->obj->name);
+        queue_look(c, QS_FLAVOR, STR(""), ch->obj->name, 0);
     }
     if (queue_topology_flavor(c, ch->obj->name, topology, reread, c) != 0) {
         queue_lost(c, ch->obj);
@@ -270,7 +279,7 @@ static bool protection_same(struct queue_controller *c, const struct change *ch)
     if (!str_contains(ch->obj->json, key) && !str_contains(ch->old->json, key)) {
         return true;
     }
-    arena_reset(&c->arena);
+    arena_reset(&c->base.arena);
     const struct cluster_queue *a = queue_decode(c, ch->old), *b = queue_decode(c, ch->obj);
     return a != NULL && b != NULL &&
            str_eq(meta_annotation(a->metadata, key.p), meta_annotation(b->metadata, key.p));
@@ -310,7 +319,7 @@ static int cluster_read(struct queue_controller *c, const struct object *o,
                         struct cluster_state *s) {
     struct queue_input in;
     struct cluster_queue *q = queue_decode(c, o);
-    int r = q != NULL ? translate_queue(q, &c->arena, &in) : ERR_NOMEM;
+    int r = q != NULL ? translate_queue(q, &c->base.arena, &in) : ERR_NOMEM;
     r = r == 0 ? cluster_keep(c, o, q, s) : r;
     if (r != 0) {
         return r;
@@ -326,13 +335,14 @@ static int cluster_read(struct queue_controller *c, const struct object *o,
     return engine_queue_put(c->engine, &in);
 }
 
-static void on_cluster_queue(struct queue_controller *c, const struct change *ch) {
+static void on_cluster_queue(void *self, const struct change *ch) {
+    struct queue_controller *c = self;
     struct cluster_state *s = queue_cluster(c, ch->obj->name);
     queue_pins_read(c, ch->obj->name, ch->type != CHANGE_DELETED ? ch->obj : NULL);
     if (spec_same(ch) && protection_same(c, ch)) {
         return;
     }
-    arena_reset(&c->arena);
+    arena_reset(&c->base.arena);
     if (s != NULL && ch->type == CHANGE_DELETED) {
         queue_cluster_gone(c, s);
         engine_queue_del(c->engine, s->name);
@@ -345,17 +355,18 @@ static void on_cluster_queue(struct queue_controller *c, const struct change *ch
     activity_again(c);
 }
 
-static void on_cohort(struct queue_controller *c, const struct change *ch) {
+static void on_cohort(void *self, const struct change *ch) {
+    struct queue_controller *c = self;
     struct cohort_input in;
     if (spec_same(ch)) {
         return;
     }
-    arena_reset(&c->arena);
+    arena_reset(&c->base.arena);
     if (ch->type == CHANGE_DELETED) {
         engine_cohort_del(c->engine, ch->obj->name);
     } else {
         struct cohort *h = queue_decode(c, ch->obj);
-        if (h == NULL || translate_cohort(h, &c->arena, &in) != 0 ||
+        if (h == NULL || translate_cohort(h, &c->base.arena, &in) != 0 ||
             engine_cohort_put(c->engine, &in) != 0) {
             queue_lost(c, ch->obj);
         }
@@ -363,11 +374,12 @@ static void on_cohort(struct queue_controller *c, const struct change *ch) {
     activity_again(c);
 }
 
-static void on_local_queue(struct queue_controller *c, const struct change *ch) {
+static void on_local_queue(void *self, const struct change *ch) {
+    struct queue_controller *c = self;
     struct local_state *l = queue_local(c, ch->obj->ns, ch->obj->name);
     static const struct local_queue_spec nothing;
     struct local_queue gone = {.spec = (struct local_queue_spec *)&nothing};
-    arena_reset(&c->arena);
+    arena_reset(&c->base.arena);
     if (l == NULL) {
         queue_lost(c, ch->obj);
         return;
@@ -398,13 +410,14 @@ static void on_local_queue(struct queue_controller *c, const struct change *ch) 
     queue_local_forget(c, l);
 }
 
-static void on_workload(struct queue_controller *c, const struct change *ch) {
+static void on_workload(void *self, const struct change *ch) {
+    struct queue_controller *c = self;
     if (ch->type == CHANGE_DELETED) {
         queue_workload_gone(c, ch->obj);
         return;
     }
     queue_workload_adopt(c, ch->obj); /* before the engine decides anything, also after a restart */
-    workqueue_add(c->works, ch->obj->ns, ch->obj->name);
+    queue_look(c, QS_WORKLOAD, ch->obj->ns, ch->obj->name, 0);
 }
 
 static bool again(void *ctx, const struct object *o) {
@@ -418,22 +431,25 @@ static bool again(void *ctx, const struct object *o) {
 
 /* Its labels, or what it gives to pods. Where the LocalQueue is missing that does not count. */
 static void namespace_again(struct queue_controller *c, struct str ns) {
-    mirror_scan(c->env->mirror, c->kinds[QK_LOCAL_QUEUE], ns, again, c);
+    mirror_scan(c->env->mirror, c->base.kinds[QK_LOCAL_QUEUE], ns, again, c);
 }
 
-static void on_namespace(struct queue_controller *c, const struct change *ch) {
+static void on_namespace(void *self, const struct change *ch) {
+    struct queue_controller *c = self;
     namespace_again(c, ch->obj->name);
 }
 
-static void on_limit_range(struct queue_controller *c, const struct change *ch) {
+static void on_limit_range(void *self, const struct change *ch) {
+    struct queue_controller *c = self;
     namespace_again(c, ch->obj->ns);
 }
 
-static void on_node(struct queue_controller *c, const struct change *ch) {
+static void on_node(void *self, const struct change *ch) {
+    struct queue_controller *c = self;
     struct inventory inv;
     struct node_input in;
     bool changed = true;
-    arena_reset(&c->arena);
+    arena_reset(&c->base.arena);
     if (ch->type == CHANGE_DELETED) {
         changed = pool_node_del(engine_pool(c->engine), ch->obj->name);
     } else {
@@ -446,14 +462,14 @@ static void on_node(struct queue_controller *c, const struct change *ch) {
         }
         struct err err = {0};
         bool has = !str_empty(text);
-        int r = has ? inventory_decode(text, &c->arena, &inv, &err) : 0;
+        int r = has ? inventory_decode(text, &c->base.arena, &inv, &err) : 0;
         if (r != 0 && r != ERR_NOMEM) {
             log_warn(c->env->log, "node %.*s: %s: %s", STR_ARG(ch->obj->name), INVENTORY_ANNOTATION,
                      err.text);
             has = false;
         }
         if (n == NULL || r == ERR_NOMEM ||
-            translate_node(n, has ? &inv : NULL, &c->arena, &in) != 0 ||
+            translate_node(n, has ? &inv : NULL, &c->base.arena, &in) != 0 ||
             pool_node_put(engine_pool(c->engine), &in, &changed) != 0) {
             queue_lost(c, ch->obj);
         }
@@ -463,21 +479,22 @@ static void on_node(struct queue_controller *c, const struct change *ch) {
     }
 }
 
-static void on_pod(struct queue_controller *c, const struct change *ch) {
+static void on_pod(void *self, const struct change *ch) {
+    struct queue_controller *c = self;
     if (ch->type == CHANGE_DELETED) {
         queue_slice_pod_gone(c, ch->obj->uid);
         queue_kick(c);
         return;
     }
     if (!queue_pod_adopt(c, ch->obj)) {
-        workqueue_add(c->pods, ch->obj->ns, ch->obj->name);
+        queue_look(c, QS_POD, ch->obj->ns, ch->obj->name, 0);
     }
 }
 
 static bool reread(void *ctx, struct cluster_state *s) {
     struct queue_controller *c = ctx;
     const struct object *o =
-        mirror_get(c->env->mirror, c->kinds[QK_CLUSTER_QUEUE], (struct str){0}, s->name);
+        mirror_get(c->env->mirror, c->base.kinds[QK_CLUSTER_QUEUE], (struct str){0}, s->name);
     if (o != NULL && cluster_read(c, o, s) != 0) {
         queue_lost(c, o);
     }
@@ -495,85 +512,43 @@ static bool recheck(void *ctx, struct cluster_state *s) {
     return true;
 }
 
-static void on_check(struct queue_controller *c, const struct change *ch) {
-    arena_reset(&c->arena);
-    workqueue_add(c->states, STR("/check"), ch->obj->name);
+static void on_check(void *self, const struct change *ch) {
+    struct queue_controller *c = self;
+    arena_reset(&c->base.arena);
+    queue_look(c, QS_CHECK, STR(""), ch->obj->name, 0);
     if (queue_checks_named(c, ch->obj->name, recheck, c)) {
         activity_again(c);
     }
 }
 
-static void on_topology(struct queue_controller *c, const struct change *ch) {
-    arena_reset(&c->arena);
+static void on_topology(void *self, const struct change *ch) {
+    struct queue_controller *c = self;
+    arena_reset(&c->base.arena);
     if (ch->type != CHANGE_MODIFIED && queue_topology_named(c, ch->obj->name, reread, c)) {
         activity_again(c);
     }
 }
 
 /* Its overhead is part of what pods ask for. */
-static void on_runtime_class(struct queue_controller *c, const struct change *ch) {
+static void on_runtime_class(void *self, const struct change *ch) {
+    struct queue_controller *c = self;
     uint64_t bit = queue_class_bit(ch->obj->name);
     for (const struct queue_work *q = c->classed; q != NULL; q = q->class_next) {
         if ((q->classes & bit) != 0) {
-            workqueue_add(c->works, q->ns, q->name);
+            queue_look(c, QS_WORKLOAD, q->ns, q->name, 0);
         }
     }
-}
-
-static void (*const handlers[QK_COUNT])(struct queue_controller *, const struct change *) = {
-    [QK_FLAVOR] = on_flavor,
-    [QK_CLUSTER_QUEUE] = on_cluster_queue,
-    [QK_COHORT] = on_cohort,
-    [QK_LOCAL_QUEUE] = on_local_queue,
-    [QK_WORKLOAD] = on_workload,
-    [QK_NAMESPACE] = on_namespace,
-    [QK_LIMIT_RANGE] = on_limit_range,
-    [QK_NODE] = on_node,
-    [QK_POD] = on_pod,
-    [QK_CHECK] = on_check,
-    [QK_RUNTIME_CLASS] = on_runtime_class,
-    [QK_TOPOLOGY] = on_topology,
-    [QK_CLAIM] = queue_pods_claim,
-};
-
-static void on_change(void *ctx, const struct change *ch) {
-    struct queue_controller *c = ctx;
-    for (size_t i = 0; i < QK_COUNT; i++) {
-        if (c->kinds[i] == ch->obj->kind) {
-            handlers[i](c, ch);
-        }
-    }
-}
-
-static bool on_scan(void *ctx, const struct object *o) {
-    struct change ch = {.type = CHANGE_ADDED, .obj = o};
-    on_change(ctx, &ch);
-    return true;
 }
 
 void queue_read_all(struct queue_controller *c) {
     static const enum queue_kind kinds[] = {QK_FLAVOR, QK_COHORT, QK_CLUSTER_QUEUE, QK_LOCAL_QUEUE,
                                             QK_NODE};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-        mirror_scan(c->env->mirror, c->kinds[kinds[i]], (struct str){0}, on_scan, c);
-    }
-}
-
-static void resync(void *ctx) {
-    struct queue_controller *c = ctx;
-    for (size_t i = 0; i < QK_COUNT; i++) {
-        mirror_scan(c->env->mirror, c->kinds[i], (struct str){0}, on_scan, c);
+        controller_first_look(&c->base, kinds[i]);
     }
 }
 
 /* ---- life ---- */
-
-static struct workqueue *queue_of(struct queue_controller *c,
-                                  enum work (*work)(void *, struct str, struct str)) {
-    struct workqueue_options o = {
-        .clock = c->env->clock, .work = work, .resync = resync, .ctx = c, .budget = c->env->turn};
-    return workqueue_new(&o);
-}
 
 static struct engine *engine_of(struct queue_controller *c) {
     const struct queue_settings *s = c->settings;
@@ -589,60 +564,21 @@ static struct engine *engine_of(struct queue_controller *c) {
     return queue_fair_init(c, &o) == 0 ? engine_new(&o) : NULL;
 }
 
-static bool parts_new(struct queue_controller *c) {
-    static const struct {
-        const char *group, *kind;
-    } names[QK_COUNT] = {
-        {"kueue.x-k8s.io", "ResourceFlavor"},
-        {"kueue.x-k8s.io", "ClusterQueue"},
-        {"kueue.x-k8s.io", "Cohort"},
-        {"kueue.x-k8s.io", "LocalQueue"},
-        {"kueue.x-k8s.io", "Workload"},
-        {"", "Namespace"},
-        {"", "LimitRange"},
-        {"", "Node"},
-        {"", "Pod"},
-        {"kueue.x-k8s.io", "AdmissionCheck"},
-        {"node.k8s.io", "RuntimeClass"},
-        {"kueue.x-k8s.io", "Topology"},
-        {"", "PersistentVolumeClaim"},
-    };
-    c->engine = engine_of(c);
-    c->recorder = recorder_new(c->env, QUEUE_WHO);
-    c->works = queue_of(c, queue_workload_work);
-    c->states = queue_of(c, queue_state_work);
-    c->pods = queue_of(c, queue_pod_work);
-    c->timer = c->env->clock->timer_new(c->env->clock, run, c);
-    c->wake = c->env->clock->timer_new(c->env->clock, woken, c);
-    bool ok = c->engine && c->recorder && c->works && c->states && c->pods && c->timer && c->wake &&
-              queue_metrics_init(c) == 0 && queue_news_init(c) == 0 &&
-              (c->visibility = queue_visibility_new(c)) != NULL;
-    for (size_t i = 0; i < QK_COUNT && ok; i++) {
-        c->kinds[i] = kind_by_name(str_of(names[i].group), str_of(names[i].kind));
-        c->feeds[i] =
-            c->kinds[i] != NULL ? mirror_feed(c->env->mirror, c->kinds[i], on_change, c) : NULL;
-        ok = c->feeds[i] != NULL;
-    }
-    return ok;
-}
-
-struct queue_controller *queue_controller_new(const struct control_env *env, struct err *err) {
-    struct queue_controller *c = mem_zalloc(sizeof(*c));
-    if (c != NULL) {
-        c->env_copy = *env;
-        c->env = &c->env_copy;
-        c->settings = env->settings != NULL ? env->settings : queue_settings_defaults();
-        arena_init(&c->arena, ARENA_BYTES);
-    }
-    if (c == NULL || !parts_new(c)) {
-        queue_controller_free(c);
-        err_set(err, ERR_NOMEM, "queue controller: out of memory");
-        return NULL;
-    }
+static int init(void *self, struct err *err) {
+    struct queue_controller *c = self;
+    c->env = &c->base.env;
+    c->settings = c->env->settings != NULL ? c->env->settings : queue_settings_defaults();
     c->watch = (struct clock_watch){.stepped = woken, .ctx = c};
     clock_watch_add(c->env->clock, &c->watch);
-    resync(c);
-    return c;
+    c->engine = engine_of(c);
+    c->states = controller_lane_new(&c->base);
+    c->pods = controller_lane_new(&c->base);
+    c->timer = c->env->clock->timer_new(c->env->clock, run, c);
+    c->wake = c->env->clock->timer_new(c->env->clock, woken, c);
+    bool ok = c->engine && c->states && c->pods && c->timer && c->wake &&
+              queue_metrics_init(c) == 0 && queue_news_init(c) == 0 &&
+              (c->visibility = queue_visibility_new(c)) != NULL;
+    return ok ? 0 : ERR_NOMEM;
 }
 
 static void records_free(struct queue_controller *c) {
@@ -675,33 +611,66 @@ static void records_free(struct queue_controller *c) {
     map_release(&c->waiting);
 }
 
-void queue_controller_free(struct queue_controller *c) {
-    if (c == NULL) {
-        return;
+static void release(void *self) {
+    struct queue_controller *c = self;
+    if (c->env == NULL) {
+        return; /* init did not begin */
     }
     clock_watch_remove(c->env->clock, &c->watch);
     queue_visibility_free(c->visibility);
     queue_metrics_release(c);
-    for (size_t i = 0; i < QK_COUNT; i++) {
-        if (c->feeds[i] != NULL) {
-            feed_free(c->feeds[i]);
-        }
-    }
     c->env->clock->timer_free(c->timer);
     c->env->clock->timer_free(c->wake);
     queue_news_release(c);
-    workqueue_free(c->works);
-    workqueue_free(c->states);
-    workqueue_free(c->pods);
-    recorder_free(c->recorder);
     engine_free(c->engine);
     queue_fair_release(c);
     queue_topology_release(c);
     records_free(c);
-    arena_release(&c->arena);
-    mem_free(c);
 }
 
 struct engine *queue_controller_engine(struct queue_controller *c) {
     return c->engine;
 }
+
+static enum work step(void *self, struct work_key key) {
+    switch ((enum queue_sort)key.what) {
+    case QS_WORKLOAD:
+        return queue_workload_work(self, key.ns, key.name);
+    case QS_POD:
+        return queue_pod_work(self, key.ns, key.name);
+    default:
+        return queue_state_work(self, key);
+    }
+}
+
+#define QUEUES "kueue.x-k8s.io"
+#define CORE(kind_, changed_)                                                                      \
+    { "", kind_, changed_, .first = true }
+#define WRITTEN(kind_, changed_, may_)                                                             \
+    { QUEUES, kind_, changed_, .first = true, .may = may_ }
+/* One that not every Kueue has. */
+#define NEWER(kind_, changed_, may_)                                                               \
+    { QUEUES, kind_, changed_, .first = true, .optional = true, .may = may_ }
+
+/* In the order of enum queue_kind. */
+const struct controller_row queue_controller = {
+    .name = "queues",
+    .set = CONTROL_QUEUES,
+    .who = QUEUE_WHO,
+    CONTROLLER_KINDS(
+        WRITTEN("ResourceFlavor", on_flavor, MAY_PATCH),
+        WRITTEN("ClusterQueue", on_cluster_queue, MAY_PATCH | MAY_STATUS),
+        NEWER("Cohort", on_cohort, MAY_STATUS), WRITTEN("LocalQueue", on_local_queue, MAY_STATUS),
+        WRITTEN("Workload", on_workload, MAY_PATCH | MAY_STATUS), CORE("Namespace", on_namespace),
+        CORE("LimitRange", on_limit_range), CORE("Node", on_node),
+        {"", "Pod", on_pod, .first = true, .may = MAY_PATCH | MAY_STATUS},
+        NEWER("AdmissionCheck", on_check, MAY_PATCH),
+        {"node.k8s.io", "RuntimeClass", on_runtime_class, .first = true, .optional = true},
+        NEWER("Topology", on_topology, 0),
+        {"", "PersistentVolumeClaim", queue_pods_claim, .first = true, .embedded = true}),
+    .step = step,
+    .budget = CONTROLLER_TURN,
+    .size = sizeof(struct queue_controller),
+    .init = init,
+    .release = release,
+};

@@ -17,19 +17,17 @@
 #ifndef BERTH_CONTROL_QUEUE_CONTROLLER_H
 #define BERTH_CONTROL_QUEUE_CONTROLLER_H
 
-#include "control/kit/env.h"
+#include "control/kit/controller.h"
 
 #define POOL_COHORT "pool"
 /* Annotation of a ClusterQueue: the GPU places of its pods (queue_pins.c). */
 #define QUEUE_PLACEMENTS "berth.dev/placements"
 
-struct queue_controller;
-struct queue_controller *queue_controller_new(const struct control_env *env, struct err *err);
-void queue_controller_free(struct queue_controller *c); /* NULL is a no-op */
+struct queue_controller; /* what controller_new makes of the row */
 struct engine;
 struct engine *
 queue_controller_engine(struct queue_controller *c); /* for questions, not for events */
 
-extern const struct controller_row defaults_controller;
+extern const struct controller_row queue_controller, defaults_controller;
 
 #endif

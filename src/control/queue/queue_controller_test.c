@@ -37,13 +37,13 @@ static void start(struct scene *s) {
                    "\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":"
                    "[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":"
                    "\"2\"}]}]}]}}");
-    s->q = queue_controller_new(&s->w.env, &err);
+    s->q = controller_new(&queue_controller, &s->w.env, &err);
     assert_non_null(s->q);
     settle(s);
 }
 
 static void end(struct scene *s) {
-    queue_controller_free(s->q);
+    controller_free(s->q);
     fake_world_release(&s->w);
 }
 
@@ -233,7 +233,7 @@ static void others_rest(void **state) {
     fake_world_patch(&s.w, "ClusterQueue", "", "q7", "", "{\"spec\":{\"cohortName\":\"x\"}}");
     fake_world_run(&s.w, NS_PER_MS);
     assert_in_range(workqueue_len(s.q->states), 1, 4);
-    assert_in_range(workqueue_len(s.q->works), 0, 2);
+    assert_in_range(workqueue_len(s.q->base.queue), 0, 2);
     settle(&s);
     assert_int_equal(e->forest.built, built + 2);
     end(&s);

@@ -15,8 +15,8 @@ static const int64_t GAP_MAX_NS = 2 * NS_PER_SEC;
 
 enum { REQUESTS_MAX = 32 };
 
-static void soon(struct queue_controller *c, struct status_pace *p, struct str ns,
-                 struct str name) {
+static void soon(struct queue_controller *c, struct status_pace *p, enum queue_sort sort,
+                 struct str ns, struct str name) {
     int64_t now = clock_mono(c->env->clock);
     if (p->due_ns != 0 && now < p->due_ns + NS_PER_SEC) {
         return; /* it waits already; longer ago than that, it may have been lost */
@@ -26,17 +26,17 @@ static void soon(struct queue_controller *c, struct status_pace *p, struct str n
     int64_t due = p->written_ns != 0 ? p->written_ns + gap : 0;
     due = due > now + LEAD_NS ? due : now + LEAD_NS;
     p->due_ns = due;
-    workqueue_add_after(c->states, ns, name, due - now);
+    queue_look(c, sort, ns, name, due - now);
 }
 
 void queue_state_soon(struct queue_controller *c, struct local_state *l) {
     l->metrics.clean = false;
-    soon(c, &l->pace, l->ns, l->name);
+    soon(c, &l->pace, QS_LOCAL_QUEUE, l->ns, l->name);
 }
 
 static void cluster_soon(struct queue_controller *c, struct cluster_state *s) {
     s->metrics.clean = false;
-    soon(c, &s->pace, STR("/queue"), s->name);
+    soon(c, &s->pace, QS_CLUSTER_QUEUE, STR(""), s->name);
     queue_shares_soon(c, s);
 }
 

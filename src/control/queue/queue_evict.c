@@ -62,7 +62,8 @@ static bool by_checks(struct holding *h, enum work *ret) {
         queue_tell(h->q, EVENT_WARNING, "AdmissionCheckRejected", "Deactivated due to %.*s",
                    STR_ARG(text));
     } else if (queue_checks_list(h->c, h->w, "Retry", &text) > 0) {
-        evict(h, "AdmissionCheck", "", arena_f(&h->c->arena, "Evicted due to %.*s", STR_ARG(text)));
+        evict(h, "AdmissionCheck", "",
+              arena_f(&h->c->base.arena, "Evicted due to %.*s", STR_ARG(text)));
     } else {
         return false;
     }
@@ -80,7 +81,7 @@ static bool give_up(struct holding *h, const char *reason, struct str text, enum
 
 static bool by_local(struct holding *h, enum work *ret) {
     const struct local_state *l = h->q->local;
-    struct arena *a = &h->c->arena;
+    struct arena *a = &h->c->base.arena;
     struct str name = h->w->spec->queue_name;
     if (h->admitted) {
         if (l == NULL || !l->exists || !l->drains) {
@@ -100,7 +101,7 @@ static bool by_local(struct holding *h, enum work *ret) {
 
 static bool by_cluster(struct holding *h, enum work *ret) {
     const struct cluster_state *s = h->cluster;
-    struct arena *a = &h->c->arena;
+    struct arena *a = &h->c->base.arena;
     struct str name = h->w->status->admission->cluster_queue;
     if (h->admitted) {
         if (s == NULL || !s->exists || !s->drains) {
@@ -146,7 +147,7 @@ static bool by_ready(struct holding *h, enum work *ret) {
     int64_t left = ready_left(h, &cause);
     if (left > 0) {
         if (left < INT64_MAX) {
-            workqueue_add_after(h->c->works, h->q->ns, h->q->name, left);
+            queue_look(h->c, QS_WORKLOAD, h->q->ns, h->q->name, left);
         }
         return false;
     }
@@ -158,8 +159,8 @@ static bool by_ready(struct holding *h, enum work *ret) {
         int64_t wait = backoff_ns(s->backoff_base_s, s->backoff_max_s, count, h->q->uid);
         workload_change_requeue(&h->ch, count, h->ch.now_ns + wait);
         evict(h, "PodsReadyTimeout", cause,
-              arena_f(&h->c->arena, "Exceeded the PodsReady timeout %.*s/%.*s", STR_ARG(h->q->ns),
-                      STR_ARG(h->q->name)));
+              arena_f(&h->c->base.arena, "Exceeded the PodsReady timeout %.*s/%.*s",
+                      STR_ARG(h->q->ns), STR_ARG(h->q->name)));
     }
     *ret = queue_change_write(h->c, &h->ch);
     return true;
@@ -208,7 +209,7 @@ enum work queue_holding(struct queue_controller *c, const struct object *o,
     struct holding h = {.c = c, .q = q, .o = o, .w = w};
     const struct condition_list *l = &w->status->conditions;
     enum work result = WORK_OK;
-    workload_change_init(&h.ch, o, w, &c->arena, clock_wall(c->env->clock));
+    workload_change_init(&h.ch, o, w, &c->base.arena, clock_wall(c->env->clock));
     h.ch.settings = c->settings;
     if (conditions_true(l, "Evicted")) {
         mem_free(q->victim);
@@ -287,7 +288,7 @@ bool queue_returns(struct queue_controller *c, const struct object *o, const str
         return false;
     }
     struct workload_change ch;
-    workload_change_init(&ch, o, w, &c->arena, now);
+    workload_change_init(&ch, o, w, &c->base.arena, now);
     workload_change_requeued(&ch);
     if (reason != NULL) {
         workload_change_set(&ch, "Requeued", true, reason, str_of(text));
@@ -318,9 +319,9 @@ bool queue_gates(struct queue_controller *c, const struct object *o, const struc
     if (same) {
         return false;
     }
-    workload_change_init(&ch, o, w, &c->arena, clock_wall(c->env->clock));
+    workload_change_init(&ch, o, w, &c->base.arena, clock_wall(c->env->clock));
     struct preemption_gate_state *v =
-        ARENA_ARRAY(&c->arena, struct preemption_gate_state, want + 1);
+        ARENA_ARRAY(&c->base.arena, struct preemption_gate_state, want + 1);
     for (size_t i = 0; v != NULL && i < want; i++) {
         struct str name = w->spec->preemption_gates.v[i].name;
         const struct preemption_gate_state *g = gate_of(w, name);

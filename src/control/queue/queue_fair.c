@@ -16,7 +16,7 @@ static const int64_t COHORT_DELAY_NS = 200 * NS_PER_MS;
 struct fair_sharing_status *queue_share_status(struct queue_controller *c, bool queue,
                                                struct str name) {
     struct fair_sharing_status *s =
-        c->settings->fair_sharing ? ARENA_NEW(&c->arena, struct fair_sharing_status) : NULL;
+        c->settings->fair_sharing ? ARENA_NEW(&c->base.arena, struct fair_sharing_status) : NULL;
     if (s != NULL) {
         s->weighted_share = engine_share(c->engine, queue, name);
     }
@@ -25,7 +25,7 @@ struct fair_sharing_status *queue_share_status(struct queue_controller *c, bool 
 
 void queue_cohort_soon(struct queue_controller *c, struct str name) {
     if (c->settings->fair_sharing) {
-        workqueue_add_after(c->states, STR("/cohort"), name, COHORT_DELAY_NS);
+        queue_look(c, QS_COHORT, STR(""), name, COHORT_DELAY_NS);
     }
 }
 
@@ -85,7 +85,7 @@ static void unused_add(const struct cluster_state *s, struct consumed *u) {
 
 struct local_queue_fair_sharing_status *queue_usage_status(struct queue_controller *c,
                                                            const struct local_state *l) {
-    struct consumed u = {.a = &c->arena};
+    struct consumed u = {.a = &c->base.arena};
     int64_t at = 0;
     if (!c->settings->usage.on ||
         !engine_local_consumed(c->engine, l->key, &at, consumed_each, &u)) {
@@ -93,9 +93,9 @@ struct local_queue_fair_sharing_status *queue_usage_status(struct queue_controll
     }
     unused_add(l->of, &u);
     struct admission_fair_sharing_status *used =
-        ARENA_NEW(&c->arena, struct admission_fair_sharing_status);
+        ARENA_NEW(&c->base.arena, struct admission_fair_sharing_status);
     struct local_queue_fair_sharing_status *s =
-        ARENA_NEW(&c->arena, struct local_queue_fair_sharing_status);
+        ARENA_NEW(&c->base.arena, struct local_queue_fair_sharing_status);
     if (used == NULL || s == NULL) {
         return NULL;
     }
@@ -115,7 +115,7 @@ static void usage_restore(struct queue_controller *c, const struct local_state *
         return;
     }
     size_t n = u->consumed_resources.n;
-    struct resource_weight *v = ARENA_ARRAY(&c->arena, struct resource_weight, n);
+    struct resource_weight *v = ARENA_ARRAY(&c->base.arena, struct resource_weight, n);
     for (size_t i = 0; v != NULL && i < n; i++) {
         struct quantity x = u->consumed_resources.v[i].value;
         v[i] = (struct resource_weight){u->consumed_resources.v[i].key,
@@ -142,7 +142,7 @@ void queue_usage_local(struct queue_controller *c, struct local_state *l,
         f != NULL && f->weight.set ? (double)f->weight.v.whole + (double)f->weight.v.nano / 1e9 : 1;
     if (engine_local_put(c->engine, l->key, weight) != 0) {
         log_error(c->env->log, "localqueue %.*s: out of memory", STR_ARG(l->key));
-        workqueue_add_after(c->states, STR("/read"), STR("all"), NS_PER_SEC);
+        queue_look(c, QS_READ, STR(""), STR(""), NS_PER_SEC);
     } else if (fresh) {
         usage_restore(c, l, q);
     }

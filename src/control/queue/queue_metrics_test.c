@@ -23,7 +23,7 @@ static void controllers(struct scene *s) {
     struct err err = {0};
     s->w.env.prom = s->prom;
     s->w.env.settings = &s->settings;
-    s->q = queue_controller_new(&s->w.env, &err);
+    s->q = controller_new(&queue_controller, &s->w.env, &err);
     assert_non_null(s->q);
 }
 
@@ -36,7 +36,7 @@ static void start(struct scene *s) {
 }
 
 static void end(struct scene *s) {
-    queue_controller_free(s->q);
+    controller_free(s->q);
     fake_world_release(&s->w);
     buf_release(&s->text);
     prom_free(s->prom);
@@ -382,7 +382,7 @@ static void deleted(void **state) {
     assert_int_equal(with(&s, "cluster_queue=\"cq\""), 0);
     assert_int_equal(with(&s, "cohort=\"team\""), 0);
     assert_int_equal(with(&s, "cohort=\"other\""), 0);
-    queue_controller_free(s.q);
+    controller_free(s.q);
     s.q = NULL;
     scrape(&s);
     assert_int_equal(with(&s, "kueue_"), 0);
@@ -458,7 +458,7 @@ static void restart(void **state) {
     queues(&s);
     workload(&s, "a", 0, "1");
     settle(&s);
-    queue_controller_free(s.q);
+    controller_free(s.q);
     controllers(&s);
     settle(&s);
     scrape(&s);
@@ -512,7 +512,7 @@ static void no_memory(void **state) {
         queues(&s);
         workload(&s, "a", 0, "1");
         mem_fault(nth, 0);
-        s.q = queue_controller_new(&s.w.env, &err);
+        s.q = controller_new(&queue_controller, &s.w.env, &err);
         done = !mem_fault_hit();
         mem_fault(0, 0);
         if (s.q != NULL) {

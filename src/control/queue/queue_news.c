@@ -55,7 +55,7 @@ static void look(void *ctx) {
         queue_news_leave(c, q);
         q->news = NEWS_DUE;
         l->let_ns = now;
-        workqueue_add(c->works, q->ns, q->name);
+        queue_look(c, QS_WORKLOAD, q->ns, q->name, 0);
     }
     if (l->first != NULL) {
         c->env->clock->timer_start(l->timer, LOOK_NS);

@@ -50,7 +50,7 @@ static struct queue_controller *start(struct fake_world *w) {
                       "\"metadata\":{\"name\":\"lq\",\"namespace\":\"default\"},\"spec\":"
                       "{\"clusterQueue\":\"cq\"}}");
     w->writer.writer.room = room;
-    struct queue_controller *q = queue_controller_new(&w->env, &err);
+    struct queue_controller *q = controller_new(&queue_controller, &w->env, &err);
     assert_non_null(q);
     fake_world_run(w, 5 * NS_PER_SEC);
     return q;
@@ -76,7 +76,7 @@ static void they_wait_for_room(void **state) {
     roomy = true;
     fake_world_run(&w, 2 * NS_PER_SEC);
     assert_int_equal(said(&w, N), N);
-    queue_controller_free(q);
+    controller_free(q);
     fake_world_release(&w);
 }
 
@@ -93,7 +93,7 @@ static void one_now_and_then(void **state) {
         fake_world_run(&w, 20 * NS_PER_MS);
     }
     assert_in_range(said(&w, N), 10, 40);
-    queue_controller_free(q);
+    controller_free(q);
     fake_world_release(&w);
 }
 
@@ -119,7 +119,7 @@ static void they_may_go_while_they_wait(void **state) {
             fake_world_condition(fake_world_get(&w, "Workload", "default", name), "QuotaReserved"),
             "False");
     }
-    queue_controller_free(q); /* also with some in the line: the leak check sees it */
+    controller_free(q); /* also with some in the line: the leak check sees it */
     fake_world_release(&w);
 }
 

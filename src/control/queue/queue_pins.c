@@ -62,15 +62,15 @@ void queue_pins_read(struct queue_controller *c, struct str name, const struct o
     size_t n = 0;
     int r = 0;
     if (has_pins(o)) {
-        arena_reset(&c->arena);
-        r = object_tree(o, &c->arena, &doc, NULL);
+        arena_reset(&c->base.arena);
+        r = object_tree(o, &c->base.arena, &doc, NULL);
         text = r == 0
                    ? json_str(json_get(json_path(yyjson_doc_get_root(doc), "metadata.annotations"),
                                        STR(QUEUE_PLACEMENTS)))
                    : text;
     }
     if (text.n > 0) {
-        r = decode(&c->arena, text, &pins, &n);
+        r = decode(&c->base.arena, text, &pins, &n);
     }
     if (r != 0 && r != ERR_NOMEM) {
         log_warn(c->env->log, "clusterqueue %.*s: annotation " QUEUE_PLACEMENTS " is not read",

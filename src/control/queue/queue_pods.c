@@ -31,7 +31,7 @@ struct kin {
 
 static bool kin_each(void *ctx, const struct object *o) {
     struct kin *k = ctx;
-    if (o->kind != k->c->kinds[QK_WORKLOAD]) {
+    if (o->kind != k->c->base.kinds[QK_WORKLOAD]) {
         return true;
     }
     const struct queue_work *q = map_get(&k->c->by_uid, o->uid);
@@ -83,8 +83,9 @@ static struct str set_of(struct queue_controller *c, const struct object *o, str
 static int amounts_of(struct queue_controller *c, const struct pod_spec *p,
                       struct pool_amount **ret, size_t *ret_n) {
     struct amounts m;
-    int r = translate_requests(p, &c->arena, &m);
-    struct pool_amount *v = r == 0 ? ARENA_ARRAY(&c->arena, struct pool_amount, m.n + 2) : NULL;
+    int r = translate_requests(p, &c->base.arena, &m);
+    struct pool_amount *v =
+        r == 0 ? ARENA_ARRAY(&c->base.arena, struct pool_amount, m.n + 2) : NULL;
     r = r == 0 && v == NULL ? ERR_NOMEM : r;
     for (size_t i = 0; i < m.n && r == 0; i++) {
         v[i].v = m.v[i].v;
@@ -99,7 +100,7 @@ static int amounts_of(struct queue_controller *c, const struct pod_spec *p,
 
 bool queue_pod_adopt(struct queue_controller *c, const struct object *o) {
     struct pool *pool = engine_pool(c->engine);
-    arena_reset(&c->arena);
+    arena_reset(&c->base.arena);
     struct pod *p = queue_decode(c, o);
     if (p == NULL) {
         return false;
@@ -125,8 +126,9 @@ bool queue_pod_adopt(struct queue_controller *c, const struct object *o) {
     struct seat *made;
     as.loose = pool_workload_first(pool, kin.workload) == NULL; /* no plan: see seat_for */
     as.set = set_of(c, o, kin.workload);
-    int r = str_empty(text) ? 0 : pod_devices_decode(text, &c->arena, &d, NULL);
-    r = r == 0 ? translate_devices(&d, engine_resources(c->engine), &c->arena, &as.devices) : r;
+    int r = str_empty(text) ? 0 : pod_devices_decode(text, &c->base.arena, &d, NULL);
+    r = r == 0 ? translate_devices(&d, engine_resources(c->engine), &c->base.arena, &as.devices)
+               : r;
     r = r == 0 ? amounts_of(c, p->spec, &as.amounts, &as.n_amounts) : r;
     as.n_devices = d.n;
     if (r != 0 || pool_seat_restore(pool, &as, &made) != 0) {
@@ -217,7 +219,7 @@ static int seat_for(struct queue_controller *c, const struct object *o, const st
     struct shape shape;
     size_t n;
     int r = amounts_of(c, p->spec, &v, &n);
-    r = r == 0 ? translate_shape(p->spec, &c->arena, &shape) : r;
+    r = r == 0 ? translate_shape(p->spec, &c->base.arena, &shape) : r;
     if (r != 0) {
         return r;
     }
@@ -269,9 +271,9 @@ static int scheduled(struct queue_controller *c, const struct object *o, const s
         status = *p->status;
     }
     want.status = &status;
-    int r = conditions_copy(p->status != NULL ? &p->status->conditions : NULL, &c->arena,
+    int r = conditions_copy(p->status != NULL ? &p->status->conditions : NULL, &c->base.arena,
                             &status.conditions);
-    r = r == 0 ? conditions_put(&status.conditions, &c->arena, x, clock_wall(c->env->clock),
+    r = r == 0 ? conditions_put(&status.conditions, &c->base.arena, x, clock_wall(c->env->clock),
                                 o->generation, NULL)
                : r;
     return r == 0 ? edit_write(o, EDIT_VERSION, p, &want, out) : r;
@@ -287,7 +289,7 @@ static int after_bind(void *ctx, struct round *r, uint64_t tag, const struct wri
     }
     struct seat *s = pool_pod_seat(engine_pool(c->engine), o->uid);
     if (s != NULL) {
-        recorder_event(c->recorder, o, EVENT_NORMAL, "Scheduled",
+        recorder_event(c->base.recorder, o, EVENT_NORMAL, "Scheduled",
                        "Successfully assigned %.*s/%.*s to %.*s", STR_ARG(o->ns), STR_ARG(o->name),
                        STR_ARG(s->node));
     }
@@ -311,14 +313,14 @@ static enum work bind(struct queue_controller *c, const struct object *o, const 
     enum work w = WORK_RETRY;
     buf_init(&devices, LIMIT_ANNOTATION_BYTES);
     buf_init(&body, LIMIT_OBJECT_BYTES);
-    int r = translate_devices_json(s, p->spec, engine_resources(c->engine), &c->arena, &devices);
+    int r =
+        translate_devices_json(s, p->spec, engine_resources(c->engine), &c->base.arena, &devices);
     spec.node_name = s->node;
     if (r == 0 && s->n_devices > 0) {
-        r = meta_set(&meta.annotations, &c->arena, DEVICES_ANNOTATION, buf_view(&devices));
+        r = meta_set(&meta.annotations, &c->base.arena, DEVICES_ANNOTATION, buf_view(&devices));
     }
     r = r == 0 ? edit_write(o, EDIT_VERSION, p, &want, &body) : r;
-    struct round *round =
-        r == 0 ? round_new(c->pods, c->env->writer, QUEUE_WHO, o->ns, o->name) : NULL;
+    struct round *round = r == 0 ? controller_begin(&c->base) : NULL;
     if (round != NULL) {
         round_on_done(round, after_bind, c);
         round_tag(round, 1);
@@ -333,13 +335,13 @@ static enum work bind(struct queue_controller *c, const struct object *o, const 
 static int after_waiting(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
     struct queue_controller *c = ctx;
     if (res->code == 0 && res->obj != NULL) {
-        arena_reset(&c->arena);
+        arena_reset(&c->base.arena);
         struct pod *p = queue_decode(c, res->obj);
         const struct condition *x = p != NULL && p->status != NULL
                                         ? conditions_find(&p->status->conditions, "PodScheduled")
                                         : NULL;
         if (x != NULL) {
-            recorder_event(c->recorder, res->obj, EVENT_WARNING, "FailedScheduling", "%.*s",
+            recorder_event(c->base.recorder, res->obj, EVENT_WARNING, "FailedScheduling", "%.*s",
                            STR_ARG(x->message));
         }
     }
@@ -351,7 +353,7 @@ static enum work say(struct queue_controller *c, const struct object *o, const s
     struct buf body;
     buf_init(&body, LIMIT_OBJECT_BYTES);
     int code = scheduled(c, o, p, x, &body);
-    return queue_send(c, c->pods, o->ns, o, "status", code, &body, hook);
+    return queue_send(c, o, "status", code, &body, hook);
 }
 
 static enum work say_unschedulable(struct queue_controller *c, const struct object *o,
@@ -364,9 +366,9 @@ static enum work say_unschedulable(struct queue_controller *c, const struct obje
  * since they may be edited. */
 static enum work say_too_long(struct queue_controller *c, const struct object *o,
                               const struct pod *p, size_t bytes, size_t room) {
-    workqueue_add_after(c->pods, o->ns, o->name, PLAN_AGAIN_NS);
+    queue_look(c, QS_POD, o->ns, o->name, PLAN_AGAIN_NS);
     return say_unschedulable(c, o, p,
-                             arena_f(&c->arena,
+                             arena_f(&c->base.arena,
                                      "the places of its Workload would take %zu bytes in the "
                                      "annotation " PLACEMENT_ANNOTATION
                                      ", and there is room for %zu: shorten its other annotations",
@@ -379,7 +381,7 @@ static int after_plan(void *ctx, struct round *r, uint64_t tag, const struct wri
         res->code == 0 && res->obj != NULL ? map_get(&c->by_uid, res->obj->uid) : NULL;
     if (q != NULL) {
         q->plan_kept = (uint32_t)tag;
-        workqueue_add(c->pods, round_ns(r), round_name(r)); /* now it may be bound */
+        queue_look(c, QS_POD, round_ns(r), round_name(r), 0); /* now it may be bound */
     }
     return res->code;
 }
@@ -406,9 +408,9 @@ static bool keep_plan(struct queue_controller *c, const struct object *o, const 
     if (r == ERR_TOO_LARGE || plan.n > room) {
         *ret = say_too_long(c, o, p, plan.n, room);
     } else if (r == 0) {
-        r = meta_set(&meta.annotations, &c->arena, PLACEMENT_ANNOTATION, buf_view(&plan));
+        r = meta_set(&meta.annotations, &c->base.arena, PLACEMENT_ANNOTATION, buf_view(&plan));
         r = r == 0 ? edit_write_meta(w, EDIT_VERSION, view->metadata, &meta, &body) : r;
-        round = r == 0 ? round_new(c->pods, c->env->writer, QUEUE_WHO, o->ns, o->name) : NULL;
+        round = r == 0 ? controller_begin(&c->base) : NULL;
     }
     if (round != NULL) {
         round_on_done(round, after_plan, c);
@@ -427,7 +429,7 @@ static enum work say_waiting(struct queue_controller *c, const struct object *o,
     struct verdict v = {.reason = PEND_WAITING_FOR_PLACEMENT, .place = *why};
     struct buf text;
     buf_init(&text, LIMIT_CONDITION_MESSAGE);
-    verdict_text(&v, engine_flavors(c->engine), engine_resources(c->engine), &c->arena, &text);
+    verdict_text(&v, engine_flavors(c->engine), engine_resources(c->engine), &c->base.arena, &text);
     enum work w = say_unschedulable(
         c, o, p, str_skip(buf_view(&text), sizeof("quota is available, but ") - 1));
     buf_release(&text);
@@ -448,7 +450,7 @@ static void waiting_set(struct queue_controller *c, const struct object *o, bool
         char *copy = mem_cstr(k);
         if (copy == NULL || map_put(&c->waiting, str_from(copy, (size_t)n), copy, NULL) != 0) {
             mem_free(copy);
-            workqueue_add_after(c->pods, o->ns, o->name, NS_PER_SEC); /* no memory: by time */
+            queue_look(c, QS_POD, o->ns, o->name, NS_PER_SEC); /* no memory: by time */
         }
     } else if (!waits && there != NULL) {
         map_del(&c->waiting, k);
@@ -466,23 +468,23 @@ void queue_pods_retry(struct queue_controller *c) {
     for (const struct map_entry *e; (e = map_next(&c->waiting, &i)) != NULL;) {
         struct str ns, name;
         if (str_cut(e->key, '/', &ns, &name)) {
-            workqueue_add(c->pods, ns, name);
+            queue_look(c, QS_POD, ns, name, 0);
         }
     }
 }
 
-void queue_pods_claim(struct queue_controller *c, const struct change *ch) {
+void queue_pods_claim(void *self, const struct change *ch) {
+    struct queue_controller *c = self;
     const struct map_entry *e;
     struct str ns, name;
     for (size_t i = 0; c->env->claims && (e = map_next(&c->waiting, &i)) != NULL;) {
         if (str_cut(e->key, '/', &ns, &name) && str_eq(ns, ch->obj->ns)) {
-            workqueue_add(c->pods, ns, name);
+            queue_look(c, QS_POD, ns, name, 0);
         }
     }
 }
 
-enum work queue_pod_work(void *ctx, struct str ns, struct str name) {
-    struct queue_controller *c = ctx;
+enum work queue_pod_work(struct queue_controller *c, struct str ns, struct str name) {
     const struct object *o;
     struct pod *p = queue_view(c, QK_POD, ns, name, &o);
     if (o == NULL) {
@@ -505,7 +507,8 @@ enum work queue_pod_work(void *ctx, struct str ns, struct str name) {
     struct place_why why = {0};
     struct str held;
     bool ours = false;
-    if (!settled && c->env->claims && pod_claims_wait(c->env->mirror, o, p, &c->arena, &held)) {
+    if (!settled && c->env->claims &&
+        pod_claims_wait(c->env->mirror, o, p, &c->base.arena, &held)) {
         waiting_set(c, o, true);
         return say_unschedulable(c, o, p, held);
     }

@@ -28,7 +28,7 @@ void queue_victim_note(struct queue_controller *c, const struct engine_action *a
     memcpy(v->by, a->by.p, a->by.n);
     mem_free(q->victim);
     q->victim = v;
-    workqueue_add(c->works, q->ns, q->name);
+    queue_look(c, QS_WORKLOAD, q->ns, q->name, 0);
 }
 
 static void spare(struct queue_controller *c, struct queue_work *q) {
@@ -42,7 +42,7 @@ static struct str path_of(struct queue_controller *c, struct str queue) {
     struct buf b;
     buf_init(&b, LIMIT_CONDITION_MESSAGE);
     engine_path(c->engine, queue, &b);
-    struct str path = b.n > 0 ? arena_str(&c->arena, buf_view(&b)) : STR("UNKNOWN");
+    struct str path = b.n > 0 ? arena_str(&c->base.arena, buf_view(&b)) : STR("UNKNOWN");
     buf_release(&b);
     return path;
 }
@@ -50,14 +50,15 @@ static struct str path_of(struct queue_controller *c, struct str queue) {
 /* "effective priority: 3 (base: 1, boost: 2)" */
 static struct str priority_text(struct queue_controller *c, const struct workload *w) {
     int64_t boost, all = translate_priority(w, c->settings, &boost);
-    return arena_f(&c->arena, "effective priority: %lld (base: %lld, boost: %lld)", (long long)all,
-                   (long long)(w->spec->priority.set ? w->spec->priority.v : 0), (long long)boost);
+    return arena_f(&c->base.arena, "effective priority: %lld (base: %lld, boost: %lld)",
+                   (long long)all, (long long)(w->spec->priority.set ? w->spec->priority.v : 0),
+                   (long long)boost);
 }
 
 static int written(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
     struct queue_controller *c = ctx;
     const struct object *o =
-        mirror_get(c->env->mirror, c->kinds[QK_WORKLOAD], round_ns(r), round_name(r));
+        mirror_get(c->env->mirror, c->base.kinds[QK_WORKLOAD], round_ns(r), round_name(r));
     struct queue_work *q = o != NULL ? map_get(&c->by_uid, o->uid) : NULL;
     if (res->code != 0 && res->code != ERR_CONFLICT && q != NULL && q->victim != NULL) {
         spare(c, q);
@@ -70,7 +71,7 @@ static int written(void *ctx, struct round *r, uint64_t tag, const struct write_
         size_t n;
         (void)engine_workload_held(c->engine, q->uid, &n, &cq);
         const char *tail = strstr(q->says->text, "; preemptor effective");
-        recorder_event(c->recorder, asker, EVENT_NORMAL, "PreemptedWorkload",
+        recorder_event(c->base.recorder, asker, EVENT_NORMAL, "PreemptedWorkload",
                        "Preempted workload %.*s/%.*s (UID: %.*s) in ClusterQueue %.*s%s",
                        STR_ARG(q->ns), STR_ARG(q->name), STR_ARG(q->uid), STR_ARG(cq),
                        tail != NULL ? tail : "");
@@ -91,14 +92,14 @@ enum work queue_victim_write(struct queue_controller *c, const struct object *o,
     }
     struct str job = object_label(asker, STR("kueue.x-k8s.io/job-uid"));
     struct str text = arena_f(
-        &c->arena,
+        &c->base.arena,
         "Preempted to accommodate a workload (UID: %.*s, JobUID: %.*s) due to %s; preemptor path: "
         "%.*s; preemptee path: %.*s",
         STR_ARG(by), STR_ARG(str_empty(job) ? STR("UNKNOWN") : job), words[q->victim->reason].human,
         STR_ARG(path_of(c, str_of(aq->local->cluster))),
         STR_ARG(path_of(c, w->status->admission->cluster_queue)));
     struct workload_change ch;
-    workload_change_init(&ch, o, w, &c->arena, clock_wall(c->env->clock));
+    workload_change_init(&ch, o, w, &c->base.arena, clock_wall(c->env->clock));
     workload_change_evict(&ch, "Preempted", "", text);
     workload_change_set(&ch, "Preempted", true, words[q->victim->reason].reason, text);
     queue_tell(q, EVENT_NORMAL, "Preempted", "%.*s; preemptor %.*s; preemptee %.*s", STR_ARG(text),

@@ -6,9 +6,8 @@
 
 #include "api/selector.h"
 #include "base/limits.h"
+#include "control/kit/controller.h"
 #include "control/kit/edit.h"
-#include "control/kit/recorder.h"
-#include "control/kit/round.h"
 #include "control/load/queue_settings.h"
 #include "control/queue/queue_controller.h"
 #include "control/queue/queue_metrics.h"
@@ -16,7 +15,7 @@
 
 #define QUEUE_WHO "berth-queue-controller"
 
-enum queue_kind { /* those it looks at */
+enum queue_kind { /* those it looks at, in the order of its row */
                   QK_FLAVOR,
                   QK_CLUSTER_QUEUE,
                   QK_COHORT,
@@ -150,24 +149,30 @@ struct queue_news {
     int64_t let_ns; /* when one was last let go (monotonic) */
 };
 
+/* Sorts of keys. Workloads, pods and everything else have a queue each: a flood of one keeps no other waiting. */
+enum queue_sort {
+    QS_WORKLOAD,
+    QS_POD,
+    QS_LOCAL_QUEUE, /* its status, as those below */
+    QS_CLUSTER_QUEUE,
+    QS_COHORT,
+    QS_FLAVOR, /* its finalizer, as the next one */
+    QS_CHECK,
+    QS_READ, /* all of what the engine knows of queues and nodes, after memory was short */
+};
+
 struct queue_controller {
-    struct control_env env_copy;
-    const struct control_env *env; /* the copy */
+    struct controller base;
+    const struct control_env *env; /* the base's */
     const struct queue_settings *settings;
-    const struct kind *kinds[QK_COUNT];
-    struct feed *feeds[QK_COUNT];
     struct engine *engine;
-    struct recorder *recorder;
     struct queue_metrics *metrics; /* NULL: nobody asks for any */
     struct queue_visibility *visibility;
     struct timer *sampler; /* of what LocalQueues use */
     bool sampling;
     struct resource_weight *weights; /* the settings', as the engine has them */
-    struct workqueue *works;         /* Workloads: ns, name */
-    /* ("/queue", ClusterQueue), ("/flavor", ResourceFlavor), (ns, LocalQueue) */
-    struct workqueue *states;
-    struct workqueue *pods;   /* Pods: ns, name */
-    struct timer *timer;      /* the engine's next run */
+    struct workqueue *pods, *states; /* the lanes beside that of Workloads */
+    struct timer *timer;             /* the engine's next run */
     struct clock_watch watch; /* the wall clock was set: what the engine waits for is asked anew */
     struct timer *wake;       /* and when a protection ends */
     bool timer_on;
@@ -182,7 +187,6 @@ struct queue_controller {
     struct map topologies;      /* of flavors (queue_topology.c) */
     struct map waiting;         /* pods without a place: "ns/name" -> mem_cstr of it */
     uint64_t pods_seen;         /* pool generation when waiting pods were last tried */
-    struct arena arena;         /* of the work under way */
     struct queue_news news;
 };
 
@@ -195,11 +199,14 @@ void queue_news_leave(struct queue_controller *c, struct queue_work *q);
 
 /* queue_controller.c */
 void queue_kick(struct queue_controller *c); /* the engine runs soon */
+/* As workqueue_look, in the lane of the sort. */
+void queue_look(struct queue_controller *c, enum queue_sort sort, struct str ns, struct str name,
+                int64_t delay_ns);
 /* There was no memory to take in what o says now: flavors, cohorts, queues and nodes are read again in a second. */
 void queue_lost(struct queue_controller *c, const struct object *o);
 void queue_read_all(struct queue_controller *c); /* then */
 bool queue_cluster_active(struct queue_controller *c, struct str name);
-/* Decodes the newest state into c->arena, which is reset first; NULL: absent, or out of memory. */
+/* Decodes the newest state into the arena, which is reset first; NULL: absent, or out of memory. */
 void *queue_view(struct queue_controller *c, enum queue_kind k, struct str ns, struct str name,
                  const struct object **ret_obj);
 void *queue_decode(struct queue_controller *c, const struct object *o);
@@ -226,7 +233,7 @@ void queue_state_soon(struct queue_controller *c, struct local_state *l);
 void queue_cluster_soon(struct queue_controller *c, struct str name);
 
 /* queue_workload.c */
-enum work queue_workload_work(void *ctx, struct str ns, struct str name);
+enum work queue_workload_work(struct queue_controller *c, struct str ns, struct str name);
 /* queue_admit.c: the bytes that its other annotations leave to its placement. */
 size_t queue_placement_room(const struct meta *m);
 /* queue_admit.c: its places were decided, and are too much to be written; it waits until it asks for something else,
@@ -385,22 +392,22 @@ void queue_visibility_free(struct queue_visibility *x);
 bool queue_cluster_sound(struct queue_controller *c, const struct cluster_state *s);
 /* What the status of a ClusterQueue lists, into s's arena. ERR_NOMEM. */
 int queue_shape_read(struct cluster_state *s, const struct cluster_queue *q);
-enum work queue_state_work(void *ctx, struct str ns, struct str name);
+/* The sorts but Workloads and pods. */
+enum work queue_state_work(struct queue_controller *c, struct work_key key);
 
 /* queue_pods.c */
-enum work queue_pod_work(void *ctx, struct str ns, struct str name);
+enum work queue_pod_work(struct queue_controller *c, struct str ns, struct str name);
 /* A pod that has a node, or has ended: the pool knows at once. False: it needs a place. */
 bool queue_pod_adopt(struct queue_controller *c, const struct object *o);
 void queue_pods_retry(struct queue_controller *c);
 /* A claim changed: pods of its namespace may wait for it. */
-void queue_pods_claim(struct queue_controller *c, const struct change *ch);
+void queue_pods_claim(void *self, const struct change *ch);
 
 /* queue_write.c */
-/* Sends the patch that edit_write made with this code, if any, and releases it; `ns` is of the key of the queue `of`.
+/* Sends the patch that edit_write made with this code, if any, in a round for the key of this step, and releases it.
  * WORK_OK: nothing differs. hook may be NULL. */
-enum work queue_send(struct queue_controller *c, struct workqueue *of, struct str ns,
-                     const struct object *o, const char *sub, int code, struct buf *body,
-                     round_hook *hook);
+enum work queue_send(struct queue_controller *c, const struct object *o, const char *sub, int code,
+                     struct buf *body, round_hook *hook);
 /* A Workload from one view to another; queue_written, or a hook that calls it, tells when it is done. */
 enum work queue_edit(struct queue_controller *c, const struct object *o, const struct workload *was,
                      const struct workload *want, round_hook *hook);

@@ -23,7 +23,7 @@ static bool fill_each(void *ctx, const struct object *o) {
     for (size_t i = 0; f->code == 0 && f->w->spec != NULL && i < f->w->spec->pod_sets.n; i++) {
         struct pod_template *t = f->w->spec->pod_sets.v[i].template;
         if (t != NULL && t->spec != NULL) {
-            f->code = translate_limits(l, t->spec, &f->c->arena);
+            f->code = translate_limits(l, t->spec, &f->c->base.arena);
         }
     }
     return f->code == 0;
@@ -33,8 +33,8 @@ static int fill_overhead(struct queue_controller *c, struct pod_spec *p) {
     if (p->overhead.n > 0 || str_empty(p->runtime_class_name)) {
         return 0;
     }
-    const struct object *o = mirror_get(c->env->mirror, c->kinds[QK_RUNTIME_CLASS], (struct str){0},
-                                        p->runtime_class_name);
+    const struct object *o = mirror_get(c->env->mirror, c->base.kinds[QK_RUNTIME_CLASS],
+                                        (struct str){0}, p->runtime_class_name);
     const struct runtime_class *k = o != NULL ? queue_decode(c, o) : NULL;
     if (o != NULL && k == NULL) {
         return ERR_NOMEM;
@@ -50,7 +50,8 @@ struct workload *queue_filled(struct queue_controller *c, struct workload *w) {
     if (w == NULL) {
         return NULL;
     }
-    mirror_scan(c->env->mirror, c->kinds[QK_LIMIT_RANGE], w->metadata->namespace, fill_each, &f);
+    mirror_scan(c->env->mirror, c->base.kinds[QK_LIMIT_RANGE], w->metadata->namespace, fill_each,
+                &f);
     for (size_t i = 0; f.code == 0 && w->spec != NULL && i < w->spec->pod_sets.n; i++) {
         struct pod_template *t = w->spec->pod_sets.v[i].template;
         f.code = t != NULL && t->spec != NULL ? fill_overhead(c, t->spec) : 0;
@@ -143,8 +144,8 @@ static void each_container(struct faults *f, const struct limit_range_item *item
     }
     if (item == NULL) {
         compare(f, &r->requests, &r->limits, p, ABOVE_LIMIT);
-    } else if (merged(&f->c->arena, r, true, &high) == 0 &&
-               merged(&f->c->arena, r, false, &low) == 0) {
+    } else if (merged(&f->c->base.arena, r, true, &high) == 0 &&
+               merged(&f->c->base.arena, r, false, &low) == 0) {
         compare(f, &high, &item->max, p, ABOVE_MAX);
         compare(f, &item->min, &low, p, BELOW_MIN);
     }
@@ -165,7 +166,7 @@ static void each_pod(struct faults *f, const struct limit_range_item *item,
 /* The whole pod against a LimitRange of type Pod. */
 static void whole_pod(struct faults *f, const struct limit_range_item *item,
                       const struct pod_spec *pod, size_t set) {
-    struct arena *a = &f->c->arena;
+    struct arena *a = &f->c->base.arena;
     struct amounts m;
     if (translate_requests(pod, a, &m) != 0) {
         return;
@@ -221,11 +222,11 @@ bool queue_resources_refused(struct queue_controller *c, const struct workload *
     }
     if (f.n == 0) {
         what = "resources didn't satisfy LimitRange constraints";
-        mirror_scan(c->env->mirror, c->kinds[QK_LIMIT_RANGE], w->metadata->namespace, limits_each,
-                    &f);
+        mirror_scan(c->env->mirror, c->base.kinds[QK_LIMIT_RANGE], w->metadata->namespace,
+                    limits_each, &f);
     }
     if (f.n > 0) {
-        *ret_text = arena_f(&c->arena, f.n > 1 ? "%s: [%.*s]" : "%s: %.*s", what,
+        *ret_text = arena_f(&c->base.arena, f.n > 1 ? "%s: [%.*s]" : "%s: %.*s", what,
                             STR_ARG(buf_view(&f.text)));
     }
     buf_release(&f.text);

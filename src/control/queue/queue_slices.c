@@ -23,7 +23,7 @@ bool queue_slice_elastic(const struct queue_controller *c, const struct workload
 }
 
 static const struct object *object_of(const struct queue_controller *c, const struct workload *w) {
-    return mirror_get(c->env->mirror, c->kinds[QK_WORKLOAD], w->metadata->namespace,
+    return mirror_get(c->env->mirror, c->base.kinds[QK_WORKLOAD], w->metadata->namespace,
                       w->metadata->name);
 }
 
@@ -42,7 +42,7 @@ struct str queue_slice_prior(struct queue_controller *c, const struct workload *
         !str_eq(ns, w->metadata->namespace)) {
         return (struct str){0};
     }
-    const struct object *prior = mirror_get(c->env->mirror, c->kinds[QK_WORKLOAD], ns, name);
+    const struct object *prior = mirror_get(c->env->mirror, c->base.kinds[QK_WORKLOAD], ns, name);
     const struct object *job = job_of(c, object_of(c, w));
     return prior != NULL && job != NULL && job_of(c, prior) == job ? prior->uid : (struct str){0};
 }
@@ -59,7 +59,7 @@ struct heirs {
 static bool heir_each(void *ctx, const struct object *o) {
     struct heirs *h = ctx;
     const struct queue_work *q =
-        o->kind == h->c->kinds[QK_WORKLOAD] ? map_get(&h->c->by_uid, o->uid) : NULL;
+        o->kind == h->c->base.kinds[QK_WORKLOAD] ? map_get(&h->c->by_uid, o->uid) : NULL;
     if (q == NULL || !q->written || str_eq(o->uid, h->uid) ||
         !str_contains(o->json, STR(KUEUE_SLICE_REPLACES))) {
         return true;
@@ -86,14 +86,14 @@ enum work queue_slice_finish(struct queue_controller *c, const struct object *o,
                              const struct object *heir) {
     struct workload_change ch;
     struct str text =
-        arena_f(&c->arena,
+        arena_f(&c->base.arena,
                 "Replaced to accommodate a workload (UID: %.*s, JobUID: %.*s) due to "
                 "workload slice aggregation",
                 STR_ARG(heir->uid), STR_ARG(object_label(heir, STR(KUEUE_JOB_UID_LABEL))));
     (void)queue_count(c, q, QW_IDLE);
     mem_free(q->victim);
     q->victim = NULL;
-    workload_change_init(&ch, o, w, &c->arena, clock_wall(c->env->clock));
+    workload_change_init(&ch, o, w, &c->base.arena, clock_wall(c->env->clock));
     workload_change_set(&ch, "Finished", true, "WorkloadSliceReplaced", text);
     queue_tell(q, EVENT_NORMAL, "WorkloadSliceReplaced", "%.*s", STR_ARG(text));
     return queue_change_write(c, &ch);
@@ -109,7 +109,7 @@ int queue_slice_hold(struct queue_controller *c, const struct workload_input *in
     if (prior != NULL && prior->written) {
         prior->written = false; /* pods are the other's from here on */
         (void)queue_count(c, prior, QW_IDLE);
-        workqueue_add(c->works, prior->ns, prior->name);
+        queue_look(c, QS_WORKLOAD, prior->ns, prior->name, 0);
     }
     return r;
 }
@@ -123,7 +123,7 @@ int queue_slice_held(struct queue_controller *c, struct str uid, const struct he
     if (more == NULL) {
         return 0;
     }
-    struct held_amount *v = ARENA_ARRAY(&c->arena, struct held_amount, *n + had + 1);
+    struct held_amount *v = ARENA_ARRAY(&c->base.arena, struct held_amount, *n + had + 1);
     size_t count = *n;
     if (v == NULL) {
         return ERR_NOMEM;

@@ -7,22 +7,21 @@
 #include "control/queue/queue_private.h"
 
 /* Adds or drops our finalizer; WORK_OK when it is already so. */
-static enum work finalizer_set(struct queue_controller *c, const struct object *o, struct str key,
-                               bool want) {
+static enum work finalizer_set(struct queue_controller *c, const struct object *o, bool want) {
     struct meta *was, now;
     struct buf body;
     if (!want && o->n_finalizers == 0) {
         return WORK_OK;
     }
     buf_init(&body, LIMIT_OBJECT_BYTES);
-    int r = edit_read_meta(o, &c->arena, &was);
+    int r = edit_read_meta(o, &c->base.arena, &was);
     if (r == 0) {
         now = *was;
-        r = want ? meta_add_finalizer(&now, &c->arena, QUEUE_FINALIZER)
-                 : meta_remove_finalizer(&now, &c->arena, QUEUE_FINALIZER);
+        r = want ? meta_add_finalizer(&now, &c->base.arena, QUEUE_FINALIZER)
+                 : meta_remove_finalizer(&now, &c->base.arena, QUEUE_FINALIZER);
     }
     r = r == 0 ? edit_write_meta(o, EDIT_VERSION, was, &now, &body) : r;
-    return queue_send(c, c->states, key, o, "", r, &body, NULL);
+    return queue_send(c, o, "", r, &body, NULL);
 }
 
 /* ---- what a ClusterQueue lists ---- */
@@ -94,10 +93,10 @@ static struct flavor_usage_list usage_of(struct queue_controller *c,
                                          bool admitted, bool borrows) {
     struct flavor_usage_list l = {0};
     size_t n = shape != NULL ? shape->n : 0;
-    l.v = ARENA_ARRAY(&c->arena, struct flavor_usage, n + 1);
+    l.v = ARENA_ARRAY(&c->base.arena, struct flavor_usage, n + 1);
     for (; l.v != NULL && l.n < n; l.n++) {
         const struct cluster_flavor *f = &shape->flavors[l.n];
-        struct resource_usage *v = ARENA_ARRAY(&c->arena, struct resource_usage, f->n + 1);
+        struct resource_usage *v = ARENA_ARRAY(&c->base.arena, struct resource_usage, f->n + 1);
         uint32_t flavor = names_find(engine_flavors(c->engine), f->name);
         for (size_t k = 0; v != NULL && k < f->n; k++) {
             const struct cluster_resource *r = &f->v[k];
@@ -162,40 +161,41 @@ static struct condition_want cluster_active(struct queue_controller *c, const st
     }
     queue_checks_reasons(c, s, &ch.reason, &parts);
     (void)queue_topologies_missing(c, s, &ch.reason, &parts);
-    ch.message = arena_f(&c->arena, "Can't admit new workloads%s%.*s.", parts.n > 0 ? ": " : "",
-                         STR_ARG(buf_view(&parts)));
+    ch.message = arena_f(&c->base.arena, "Can't admit new workloads%s%.*s.",
+                         parts.n > 0 ? ": " : "", STR_ARG(buf_view(&parts)));
     buf_release(&parts);
     buf_release(&missing);
     return ch;
 }
 
 /* Writes the status where it says something new. */
-static enum work status_write(struct queue_controller *c, const struct object *o, struct str key,
+static enum work status_write(struct queue_controller *c, const struct object *o,
                               struct status_pace *p, const void *was, const void *want) {
     struct buf body;
     buf_init(&body, LIMIT_OBJECT_BYTES);
-    int r = arena_ok(&c->arena);
+    int r = arena_ok(&c->base.arena);
     r = r == 0 ? edit_write(o, EDIT_VERSION, was, want, &body) : r;
     if (r == 0) {
         p->written_ns = clock_mono(c->env->clock);
     }
-    return queue_send(c, c->states, key, o, "status", r, &body, NULL);
+    return queue_send(c, o, "status", r, &body, NULL);
 }
 
 /* A copy of the list with this one set; a failure is the arena's. */
 static void set_active(struct queue_controller *c, const struct object *o, struct condition_list *l,
                        const struct condition_want *active) {
     struct condition_list was = *l;
-    if (conditions_copy(&was, &c->arena, l) == 0) {
-        (void)conditions_put(l, &c->arena, active, clock_wall(c->env->clock), o->generation, NULL);
+    if (conditions_copy(&was, &c->base.arena, l) == 0) {
+        (void)conditions_put(l, &c->base.arena, active, clock_wall(c->env->clock), o->generation,
+                             NULL);
     }
 }
 
-static enum work cluster_work(struct queue_controller *c, struct str key, struct str name) {
+static enum work cluster_work(struct queue_controller *c, struct str name) {
     struct cluster_state *s = map_get(&c->clusters, name);
     const struct object *o =
-        mirror_get(c->env->mirror, c->kinds[QK_CLUSTER_QUEUE], (struct str){0}, name);
-    arena_reset(&c->arena);
+        mirror_get(c->env->mirror, c->base.kinds[QK_CLUSTER_QUEUE], (struct str){0}, name);
+    arena_reset(&c->base.arena);
     if (s != NULL) {
         s->pace.due_ns = 0; /* also when it is gone: one of its name may come at once */
     }
@@ -203,9 +203,9 @@ static enum work cluster_work(struct queue_controller *c, struct str key, struct
         return WORK_OK;
     }
     if (o->deleting_ns != 0 && s->tally.reserving == 0) {
-        return finalizer_set(c, o, key, false);
+        return finalizer_set(c, o, false);
     }
-    enum work w = o->deleting_ns == 0 ? finalizer_set(c, o, key, true) : WORK_OK;
+    enum work w = o->deleting_ns == 0 ? finalizer_set(c, o, true) : WORK_OK;
     if (w != WORK_OK) {
         queue_cluster_soon(c, name); /* the status comes after */
         return w;
@@ -226,15 +226,16 @@ static enum work cluster_work(struct queue_controller *c, struct str key, struct
     st.reserving_workloads = (int32_t)s->tally.reserving;
     st.admitted_workloads = (int32_t)s->tally.admitted;
     st.fair_sharing = queue_share_status(c, true, s->name);
-    return status_write(c, o, key, &s->pace, was, &want);
+    return status_write(c, o, &s->pace, was, &want);
 }
 
 /* ---- Cohort ---- */
 
-static enum work cohort_work(struct queue_controller *c, struct str key, struct str name) {
-    const struct object *o = mirror_get(c->env->mirror, c->kinds[QK_COHORT], (struct str){0}, name);
+static enum work cohort_work(struct queue_controller *c, struct str name) {
+    const struct object *o =
+        mirror_get(c->env->mirror, c->base.kinds[QK_COHORT], (struct str){0}, name);
     struct status_pace pace = {0};
-    arena_reset(&c->arena);
+    arena_reset(&c->base.arena);
     struct cohort *was = o != NULL && c->settings->fair_sharing ? queue_decode(c, o) : NULL, want;
     struct cohort_status st = {0};
     if (o == NULL || !c->settings->fair_sharing) {
@@ -246,7 +247,7 @@ static enum work cohort_work(struct queue_controller *c, struct str key, struct 
     st.fair_sharing = queue_share_status(c, false, name);
     want = *was;
     want.status = &st;
-    return status_write(c, o, key, &pace, was, &want);
+    return status_write(c, o, &pace, was, &want);
 }
 
 /* ---- LocalQueue ---- */
@@ -269,10 +270,10 @@ static struct condition_want local_active(struct queue_controller *c, const stru
 }
 
 static enum work local_work(struct queue_controller *c, struct str ns, struct str name) {
-    const struct object *o = mirror_get(c->env->mirror, c->kinds[QK_LOCAL_QUEUE], ns, name);
-    arena_reset(&c->arena);
+    const struct object *o = mirror_get(c->env->mirror, c->base.kinds[QK_LOCAL_QUEUE], ns, name);
+    arena_reset(&c->base.arena);
     if (o == NULL || o->deleting_ns != 0) {
-        struct str key = arena_f(&c->arena, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name));
+        struct str key = arena_f(&c->base.arena, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name));
         struct local_state *was = key.p != NULL ? map_get(&c->locals, key) : NULL;
         if (was != NULL) {
             was->pace.due_ns = 0;
@@ -303,57 +304,56 @@ static enum work local_work(struct queue_controller *c, struct str ns, struct st
     st.reserving_workloads = (int32_t)l->tally.reserving;
     st.admitted_workloads = (int32_t)l->tally.admitted;
     st.fair_sharing = queue_usage_status(c, l);
-    return status_write(c, o, ns, &l->pace, was, &want);
+    return status_write(c, o, &l->pace, was, &want);
 }
 
 /* ---- ResourceFlavor ---- */
 
-static enum work flavor_work(struct queue_controller *c, struct str key, struct str name) {
-    const struct object *o = mirror_get(c->env->mirror, c->kinds[QK_FLAVOR], (struct str){0}, name);
-    arena_reset(&c->arena);
+static enum work flavor_work(struct queue_controller *c, struct str name) {
+    const struct object *o =
+        mirror_get(c->env->mirror, c->base.kinds[QK_FLAVOR], (struct str){0}, name);
+    arena_reset(&c->base.arena);
     if (o == NULL) {
         return WORK_OK;
     }
     if (o->deleting_ns == 0) {
-        return finalizer_set(c, o, key, true);
+        return finalizer_set(c, o, true);
     }
     if (queue_flavor_named(c, o->name)) {
-        workqueue_add_after(c->states, key, name, NS_PER_SEC);
+        queue_look(c, QS_FLAVOR, STR(""), name, NS_PER_SEC);
         return WORK_OK;
     }
-    return finalizer_set(c, o, key, false);
+    return finalizer_set(c, o, false);
 }
 
-static enum work check_work(struct queue_controller *c, struct str key, struct str name) {
-    const struct object *o = mirror_get(c->env->mirror, c->kinds[QK_CHECK], (struct str){0}, name);
-    arena_reset(&c->arena);
+static enum work check_work(struct queue_controller *c, struct str name) {
+    const struct object *o =
+        mirror_get(c->env->mirror, c->base.kinds[QK_CHECK], (struct str){0}, name);
+    arena_reset(&c->base.arena);
     if (o == NULL) {
         return WORK_OK;
     }
     bool named = queue_checks_named(c, name, NULL, NULL);
     if (o->deleting_ns != 0 && named) {
-        workqueue_add_after(c->states, key, name, NS_PER_SEC);
+        queue_look(c, QS_CHECK, STR(""), name, NS_PER_SEC);
     }
-    return finalizer_set(c, o, key, o->deleting_ns == 0 || named);
+    return finalizer_set(c, o, o->deleting_ns == 0 || named);
 }
 
-enum work queue_state_work(void *ctx, struct str ns, struct str name) {
-    struct queue_controller *c = ctx;
-    if (str_is(ns, "/read")) {
+enum work queue_state_work(struct queue_controller *c, struct work_key key) {
+    switch ((enum queue_sort)key.what) {
+    case QS_CLUSTER_QUEUE:
+        return cluster_work(c, key.name);
+    case QS_FLAVOR:
+        return flavor_work(c, key.name);
+    case QS_COHORT:
+        return cohort_work(c, key.name);
+    case QS_CHECK:
+        return check_work(c, key.name);
+    case QS_LOCAL_QUEUE:
+        return local_work(c, key.ns, key.name);
+    default:
         queue_read_all(c);
         return WORK_OK;
     }
-    if (str_is(ns, "/queue")) {
-        return cluster_work(c, ns, name);
-    }
-    if (str_is(ns, "/flavor")) {
-        return flavor_work(c, ns, name);
-    }
-    if (str_is(ns, "/cohort")) {
-        return cohort_work(c, ns, name);
-    }
-    if (str_is(ns, "/check")) {
-        return check_work(c, ns, name);
-    }
-    return local_work(c, ns, name);
 }

@@ -15,7 +15,7 @@ struct scene {
 
 static void controllers(struct scene *s) {
     struct err err = {0};
-    s->q = queue_controller_new(&s->w.env, &err);
+    s->q = controller_new(&queue_controller, &s->w.env, &err);
     assert_non_null(s->q);
 }
 
@@ -32,7 +32,7 @@ static void start(struct scene *s) {
 }
 
 static void end(struct scene *s) {
-    queue_controller_free(s->q);
+    controller_free(s->q);
     fake_world_release(&s->w);
 }
 
@@ -574,7 +574,7 @@ static void usage_of_local_queues(void **state) {
     assert_true(str_copy(str_of(fake_world_text(local(&s, "lq"), update)), at, sizeof(at)));
     fake_world_delete(&s.w, "Workload", "default", "a", "");
     settle(&s);
-    queue_controller_free(s.q);
+    controller_free(s.q);
     controllers(&s);
     settle(&s); /* nothing was sampled since: it is as it was */
     assert_string_equal(fake_world_text(local(&s, "lq"), USED), used);

@@ -44,7 +44,7 @@ int queue_written(void *ctx, struct round *r, uint64_t tag, const struct write_r
     struct queue_work *q =
         res->code == 0 && res->obj != NULL ? map_get(&c->by_uid, res->obj->uid) : NULL;
     for (const struct queue_say *s = q != NULL ? q->says : NULL; s != NULL; s = s->next) {
-        recorder_event(c->recorder, res->obj, s->type, s->reason, "%s", s->text);
+        recorder_event(c->base.recorder, res->obj, s->type, s->reason, "%s", s->text);
     }
     if (q != NULL) {
         queue_tell_not(q);

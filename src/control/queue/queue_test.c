@@ -119,7 +119,7 @@ static void restart(void **state) {
     quota(&s, "4", "BestEffortFIFO");
     workload(&s, "a", 1, "\"cpu\":\"3\"");
     settle(&s);
-    queue_controller_free(s.q);
+    controller_free(s.q);
     workload(&s, "b", 1, "\"cpu\":\"2\"");
     controllers(&s); /* what was admitted before is held still */
     settle(&s);
@@ -171,7 +171,7 @@ static void evicted_and_still_running(void **state) {
     assert_string_equal(fake_world_condition_reason(get(&s, "a"), "Evicted"), "Preempted");
     assert_string_equal(fake_world_condition(get(&s, "a"), "QuotaReserved"), "True");
     assert_string_equal(fake_world_condition(get(&s, "b"), "QuotaReserved"), "False");
-    queue_controller_free(s.q);
+    controller_free(s.q);
     controllers(&s); /* a restart forgets nothing of that */
     settle(&s);
     assert_string_equal(fake_world_condition(get(&s, "b"), "QuotaReserved"), "False");
@@ -283,7 +283,7 @@ static void slices(void **state) {
     assert_string_equal(fake_world_condition_reason(alone, "PodScheduled"), "Unschedulable");
     assert_int_equal(fake_world_events(&s.w, "FailedScheduling"), 1);
     /* a restart knows what is taken */
-    queue_controller_free(s.q);
+    controller_free(s.q);
     controllers(&s);
     settle(&s);
     assert_string_equal(fake_world_condition(get(&s, "c"), "QuotaReserved"), "False");
@@ -428,7 +428,7 @@ static void another_place(void **state) {
         workload(&s, "b", 1, card);
         settle(&s);
         assert_string_equal(fake_world_condition(get(&s, "b"), "Admitted"), "True");
-        queue_controller_free(s.q);
+        controller_free(s.q);
         controllers(&s);
         workload(&s, "c", 1, card);
         own(&s, "c", "job-c");
@@ -504,7 +504,7 @@ static void no_plan(void **state) {
     settle(&s);
     assert_string_equal(
         fake_world_text(fake_world_get(&s.w, "Pod", "default", "pa"), "spec.nodeName"), "n1");
-    queue_controller_free(s.q);
+    controller_free(s.q);
     controllers(&s);
     settle(&s);
     pod(&s, "pa2", "a", SLICE); /* beside the first */

@@ -91,7 +91,7 @@ bool queue_topologies_missing(struct queue_controller *c, const struct cluster_s
     for (size_t i = 0; map_count(&c->topologies) > 0 && s->shape != NULL && i < s->shape->n; i++) {
         struct str flavor = s->shape->flavors[i].name;
         const struct topology_flavor *f = map_get(&c->topologies, flavor);
-        if (f == NULL || mirror_get(c->env->mirror, c->kinds[QK_TOPOLOGY], (struct str){0},
+        if (f == NULL || mirror_get(c->env->mirror, c->base.kinds[QK_TOPOLOGY], (struct str){0},
                                     str_of(f->topology)) != NULL) {
             continue;
         }

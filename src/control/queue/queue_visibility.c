@@ -58,8 +58,8 @@ struct virtual_call {
 static void item_write(struct virtual_call *p, const struct queue_work *q, size_t at,
                        size_t at_local) {
     const struct object *o =
-        mirror_get(p->c->env->mirror, p->c->kinds[QK_WORKLOAD], q->ns, q->name);
-    struct arena *a = &p->c->arena;
+        mirror_get(p->c->env->mirror, p->c->base.kinds[QK_WORKLOAD], q->ns, q->name);
+    struct arena *a = &p->c->base.arena;
     struct meta meta = {.name = q->name, .namespace = q->ns};
     yyjson_doc *doc = NULL;
     if (o == NULL) {
@@ -119,7 +119,7 @@ static int kept_out_of(struct virtual_call *p, const struct local_state *l, stru
             return ERR_NOMEM;
         }
         const struct object *o =
-            mirror_get(p->c->env->mirror, p->c->kinds[QK_WORKLOAD], q->ns, q->name);
+            mirror_get(p->c->env->mirror, p->c->base.kinds[QK_WORKLOAD], q->ns, q->name);
         k->v[k->n++] = (struct kept){q, o != NULL ? o->created_ns : 0};
     }
     return 0;
@@ -254,7 +254,8 @@ static const struct cluster_state *queues_of(const struct virtual_call *k,
     *ret = NULL;
     if (!k->local) {
         s = map_get(&c->clusters, k->q->name);
-    } else if (mirror_get(c->env->mirror, c->kinds[QK_LOCAL_QUEUE], k->q->ns, k->q->name) != NULL) {
+    } else if (mirror_get(c->env->mirror, c->base.kinds[QK_LOCAL_QUEUE], k->q->ns, k->q->name) !=
+               NULL) {
         *ret = queue_local(c, k->q->ns, k->q->name);
         s = *ret != NULL && (*ret)->cluster != NULL ? map_get(&c->clusters, str_of((*ret)->cluster))
                                                     : NULL;

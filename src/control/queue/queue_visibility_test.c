@@ -27,7 +27,7 @@ static void start(struct scene *s) {
     s->w.env.virtuals = s->virtuals;
     fake_world_put(&s->w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":"
                           "{\"name\":\"default\"}}");
-    s->q = queue_controller_new(&s->w.env, &err);
+    s->q = controller_new(&queue_controller, &s->w.env, &err);
     assert_non_null(s->q);
     fake_world_put(&s->w,
                    V2 "\"kind\":\"ResourceFlavor\",\"metadata\":{\"name\":\"f\"},\"spec\":{}}");
@@ -46,7 +46,7 @@ static void start(struct scene *s) {
 }
 
 static void end(struct scene *s) {
-    queue_controller_free(s->q);
+    controller_free(s->q);
     virtual_free(s->virtuals);
     fake_world_release(&s->w);
     arena_release(&s->arena);

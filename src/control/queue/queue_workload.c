@@ -228,7 +228,7 @@ static int hold(struct queue_controller *c, const struct workload *w, struct que
         return 0; /* it is counted there */
     }
     int r = queue_input(c, w, w->status->admission->cluster_queue, &in);
-    r = r == 0 ? translate_admission(w, c->engine, c->settings, &c->arena, &held, &n) : r;
+    r = r == 0 ? translate_admission(w, c->engine, c->settings, &c->base.arena, &held, &n) : r;
     if (r == 0) {
         admitted_counts(w, &in);
         in.evicting = in.evicting || q->victim != NULL; /* it will be, in a moment */
@@ -244,7 +244,7 @@ static int hold(struct queue_controller *c, const struct workload *w, struct que
     if (!str_empty(plan) && ((q->elastic && !q->written) ||
                              pool_workload_first(engine_pool(c->engine), q->uid) == NULL)) {
         struct err err = {0};
-        r = translate_placement_restore(plan, c->engine, &in, &c->arena, &err);
+        r = translate_placement_restore(plan, c->engine, &in, &c->base.arena, &err);
         if (r != 0) {
             log_warn(c->env->log, "workload %.*s/%.*s: %s: %s", STR_ARG(q->ns), STR_ARG(q->name),
                      PLACEMENT_ANNOTATION, err.text);
@@ -267,7 +267,7 @@ void queue_workload_adopt(struct queue_controller *c, const struct object *o) {
     if (engine_workload_known(c->engine, o->uid, &held) && held) {
         return; /* most often our own admission; whether it holds less now is for the work on it */
     }
-    arena_reset(&c->arena);
+    arena_reset(&c->base.arena);
     struct workload *w = queue_filled(c, queue_decode(c, o));
     struct queue_work *q = w != NULL ? queue_work_get(c, w) : NULL;
     if (q != NULL && reserves(w) && !ended(w)) {
@@ -280,7 +280,7 @@ void queue_workload_adopt(struct queue_controller *c, const struct object *o) {
 static bool namespace_matches(struct queue_controller *c, const struct cluster_state *s,
                               struct str ns) {
     const struct object *o =
-        mirror_get(c->env->mirror, c->kinds[QK_NAMESPACE], (struct str){0}, ns);
+        mirror_get(c->env->mirror, c->base.kinds[QK_NAMESPACE], (struct str){0}, ns);
     struct str_map none = {0};
     return selector_matches(&s->namespaces, o != NULL ? &o->labels : &none);
 }
@@ -293,7 +293,7 @@ static bool gated(const struct queue_controller *c, const struct workload *w, st
 /* By its LocalQueue and ClusterQueue. */
 static const char *no_queue(struct queue_controller *c, const struct workload *w,
                             const struct queue_work *q, struct str *text) {
-    struct arena *a = &c->arena;
+    struct arena *a = &c->base.arena;
     const struct local_state *l = q->local;
     struct str name = w->spec != NULL ? w->spec->queue_name : (struct str){0};
     if (l == NULL || !l->exists || l->cluster == NULL) {
@@ -349,11 +349,11 @@ static const char *not_queueable(struct queue_controller *c, const struct worklo
         return "Misconfigured";
     }
     if (queue_claims_refused(c, w, text)) {
-        workqueue_add_after(c->works, q->ns, q->name, CLAIMS_AGAIN_NS);
+        queue_look(c, QS_WORKLOAD, q->ns, q->name, CLAIMS_AGAIN_NS);
         return "Misconfigured";
     }
     if (gated(c, w, &gates)) {
-        *text = arena_f(&c->arena, "Admission is gated by: %.*s", STR_ARG(gates));
+        *text = arena_f(&c->base.arena, "Admission is gated by: %.*s", STR_ARG(gates));
         return "AdmissionGated";
     }
     if (queue_unwritable(c, w, q, text)) {
@@ -410,7 +410,7 @@ static enum work enqueue(struct queue_controller *c, const struct object *o,
     }
     if (q->reason == NULL && (outdated(w) || c->settings->gates.unadmitted_explicit_status)) {
         if (!known) { /* most likely it will say something at once */
-            workqueue_add_after(c->works, q->ns, q->name, NS_PER_SEC);
+            queue_look(c, QS_WORKLOAD, q->ns, q->name, NS_PER_SEC);
         } else if (queue_message_set(q, "PendingEvaluation", STR(PENDING_TEXT)) != 0) {
             return WORK_RETRY;
         }
@@ -431,7 +431,7 @@ static enum work pending(struct queue_controller *c, const struct object *o,
     }
     int64_t wait = out ? 0 : kept_out(w, clock_wall(c->env->clock));
     if (wait > 0 && wait < INT64_MAX) {
-        workqueue_add_after(c->works, q->ns, q->name, wait);
+        queue_look(c, QS_WORKLOAD, q->ns, q->name, wait);
     }
     if (why != NULL) {
         forget(c, q->uid);
@@ -446,8 +446,7 @@ static enum work pending(struct queue_controller *c, const struct object *o,
     return enqueue(c, o, w, q);
 }
 
-enum work queue_workload_work(void *ctx, struct str ns, struct str name) {
-    struct queue_controller *c = ctx;
+enum work queue_workload_work(struct queue_controller *c, struct str ns, struct str name) {
     const struct object *o;
     struct workload *w = queue_filled(c, queue_view(c, QK_WORKLOAD, ns, name, &o));
     if (o == NULL) {

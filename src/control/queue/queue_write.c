@@ -5,15 +5,12 @@
 #include "control/load/workload_status.h"
 #include "control/queue/queue_private.h"
 
-enum work queue_send(struct queue_controller *c, struct workqueue *of, struct str ns,
-                     const struct object *o, const char *sub, int code, struct buf *body,
-                     round_hook *hook) {
+enum work queue_send(struct queue_controller *c, const struct object *o, const char *sub, int code,
+                     struct buf *body, round_hook *hook) {
     enum work w = code == ERR_NOT_FOUND ? WORK_OK : WORK_RETRY;
-    struct round *r = code == 0 ? round_new(of, c->env->writer, QUEUE_WHO, ns, o->name) : NULL;
+    struct round *r = code == 0 ? controller_begin(&c->base) : NULL;
     if (r != NULL) {
-        if (hook != NULL) {
-            round_on_done(r, hook, c);
-        }
+        round_on_done(r, hook, c);
         round_patch(r, o->kind, o->ns, o->name, sub, PATCH_MERGE, buf_view(body));
         w = round_end(r);
     }
@@ -26,7 +23,7 @@ enum work queue_edit(struct queue_controller *c, const struct object *o, const s
     struct buf body;
     buf_init(&body, LIMIT_OBJECT_BYTES);
     int code = edit_write(o, EDIT_VERSION, was, want, &body);
-    return queue_send(c, c->works, o->ns, o, "", code, &body, hook);
+    return queue_send(c, o, "", code, &body, hook);
 }
 
 enum work queue_change_send(struct queue_controller *c, const struct workload_change *ch,
@@ -34,7 +31,7 @@ enum work queue_change_send(struct queue_controller *c, const struct workload_ch
     struct buf body;
     buf_init(&body, LIMIT_OBJECT_BYTES);
     int code = workload_change_write(ch, &body);
-    return queue_send(c, c->works, ch->obj->ns, ch->obj, "status", code, &body, hook);
+    return queue_send(c, ch->obj, "status", code, &body, hook);
 }
 
 enum work queue_change_write(struct queue_controller *c, const struct workload_change *ch) {

@@ -105,7 +105,7 @@ static bool of_booking(const struct fleet *f, struct str queue) {
 /* Message of condition Active when it is False. */
 static struct str inactive(struct fleet *f, struct str queue, struct arena *a) {
     const struct object *o =
-        mirror_get(f->c->env->mirror, f->c->kinds[QK_CLUSTER_QUEUE], (struct str){0}, queue);
+        mirror_get(f->c->env->mirror, f->c->base.kinds[QK_CLUSTER_QUEUE], (struct str){0}, queue);
     yyjson_doc *doc;
     if (o == NULL || object_tree(o, a, &doc, NULL) != 0) {
         return (struct str){0};

@@ -33,7 +33,7 @@ static void start(struct scene *s) {
     s->w.env.prom = prom_new();
     fake_world_put(&s->w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":"
                           "{\"name\":\"a\"}}");
-    s->q = queue_controller_new(&s->w.env, &err);
+    s->q = controller_new(&queue_controller, &s->w.env, &err);
     s->see = see_new(s->q, &err);
     assert_non_null(s->q);
     fake_world_put(&s->w,
@@ -43,7 +43,7 @@ static void start(struct scene *s) {
 
 static void end(struct scene *s) {
     see_free(s->see);
-    queue_controller_free(s->q);
+    controller_free(s->q);
     gpu_inventory_free(s->w.env.gpus);
     virtual_free(s->virtuals);
     prom_free(s->w.env.prom);
@@ -353,9 +353,9 @@ static void nodes_without_inventory(void **state) {
         start(&s);
         if (shared) { /* as a cluster has it: made before the controllers */
             see_free(s.see);
-            queue_controller_free(s.q);
+            controller_free(s.q);
             s.w.env.gpus = gpu_inventory_new(s.w.mirror, NULL, &err);
-            s.q = queue_controller_new(&s.w.env, &err);
+            s.q = controller_new(&queue_controller, &s.w.env, &err);
             s.see = see_new(s.q, &err);
         }
         plain_node(&s, "g1", 4, 3);

@@ -476,8 +476,9 @@ static void outside(struct virtual_call *k, struct str uid, struct explain_item 
                           ? str_of(q->local->cluster)
                           : (struct str){0};
     const struct object *o =
-        name.n > 0 ? mirror_get(c->env->mirror, c->kinds[QK_CLUSTER_QUEUE], (struct str){0}, name)
-                   : NULL;
+        name.n > 0
+            ? mirror_get(c->env->mirror, c->base.kinds[QK_CLUSTER_QUEUE], (struct str){0}, name)
+            : NULL;
     yyjson_doc *doc;
     if (o == NULL) {
         return;
@@ -552,7 +553,7 @@ static int gather(struct virtual_call *k, const struct virtual_ask *q) {
         return list_add(k, q, (size_t)limit);
     }
     const struct object *o =
-        mirror_get(k->x->c->env->mirror, k->x->c->kinds[QK_WORKLOAD], q->ns, q->name);
+        mirror_get(k->x->c->env->mirror, k->x->c->base.kinds[QK_WORKLOAD], q->ns, q->name);
     return o != NULL ? item_add(k, q, o) : ERR_NOT_FOUND;
 }
 
@@ -664,12 +665,12 @@ struct queue_explain *queue_explain_new(struct queue_controller *c) {
                                          .cancel = call_cancel};
     x->times = run_times_new();
     x->hindsight = hindsight_new();
-    x->feed = mirror_feed(c->env->mirror, c->kinds[QK_WORKLOAD], on_workload, x);
+    x->feed = mirror_feed(c->env->mirror, c->base.kinds[QK_WORKLOAD], on_workload, x);
     if (x->times == NULL || x->hindsight == NULL || x->feed == NULL) {
         queue_explain_free(x);
         return NULL;
     }
-    mirror_scan(c->env->mirror, c->kinds[QK_WORKLOAD], (struct str){0}, on_scan, x);
+    mirror_scan(c->env->mirror, c->base.kinds[QK_WORKLOAD], (struct str){0}, on_scan, x);
     x->finished = 0;
     if (c->env->virtuals != NULL) {
         virtual_add(c->env->virtuals, &x->why);

@@ -586,10 +586,10 @@ static void elsewhere(void **state) {
     later = (struct later){.offload = {later_start, later_cancel}};
     two_teams(&s);
     see_free(s.see);
-    queue_controller_free(s.q);
+    controller_free(s.q);
     s.w.env.offload = &later.offload;
     struct err err;
-    s.q = queue_controller_new(&s.w.env, &err);
+    s.q = controller_new(&queue_controller, &s.w.env, &err);
     s.see = see_new(s.q, &err);
     settle(&s);
     struct virtual_call *call = ask_later(&s);
@@ -612,7 +612,7 @@ static void elsewhere(void **state) {
     /* the controller goes: the question is answered, and the work ends later */
     ask_later(&s);
     see_free(s.see);
-    queue_controller_free(s.q);
+    controller_free(s.q);
     assert_int_equal(s.answers, 1);
     assert_int_equal(s.code, ERR_UNAVAILABLE);
     later_finish();

@@ -89,7 +89,7 @@ __attribute__((unused)) static void on_change(void *ctx, const struct change *ch
 
 __attribute__((unused)) static void controllers(struct scene *s) {
     struct err err = {0};
-    s->q = queue_controller_new(&s->w.env, &err);
+    s->q = controller_new(&queue_controller, &s->w.env, &err);
     s->d = controller_new(&defaults_controller, &s->w.env, &err);
     s->b = controller_new(&booking_objects_controller, &s->w.env, &err);
     s->jobs = controller_new(&job_controller, &s->w.env, &err);
@@ -104,7 +104,7 @@ __attribute__((unused)) static void stop(struct scene *s) {
     controller_free(s->jobs);
     controller_free(s->b);
     controller_free(s->d);
-    queue_controller_free(s->q);
+    controller_free(s->q);
 }
 
 static struct gpu_profile PROFILES[] = {H200_1G_18GB, H200_2G_35GB};

@@ -9,7 +9,7 @@ static int outcome(void *ctx, const struct object *pod) {
 void scene_controllers(struct scene *s) {
     struct err err = {0};
     s->w.env.settings = &s->settings;
-    s->queues = queue_controller_new(&s->w.env, &err);
+    s->queues = controller_new(&queue_controller, &s->w.env, &err);
     s->jobs = controller_new(&job_controller, &s->w.env, &err);
     s->job_queue = controller_new(&job_queue_controller, &s->w.env, &err);
     s->life = controller_new(&workload_life_controller, &s->w.env, &err);
@@ -19,7 +19,7 @@ void scene_controllers(struct scene *s) {
 }
 
 void scene_stop(struct scene *s) {
-    queue_controller_free(s->queues);
+    controller_free(s->queues);
     controller_free(s->jobs);
     controller_free(s->job_queue);
     controller_free(s->life);

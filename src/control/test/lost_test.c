@@ -68,7 +68,7 @@ static bool one_change(enum queue_change x, uint64_t nth) {
     fake_world_put(&w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":"
                        "\"default\"}}");
     queue_objects(&w, x, false);
-    struct queue_controller *q = queue_controller_new(&w.env, &err);
+    struct queue_controller *q = controller_new(&queue_controller, &w.env, &err);
     assert_non_null(q);
     fake_world_run(&w, 5 * NS_PER_SEC);
     fake_world_sabotage(&w, nth);
@@ -83,7 +83,7 @@ static bool one_change(enum queue_change x, uint64_t nth) {
         fail_msg("change %d, allocation %llu: %s", (int)x, (unsigned long long)nth,
                  fake_world_condition_message(o, "QuotaReserved"));
     }
-    queue_controller_free(q);
+    controller_free(q);
     fake_world_release(&w);
     return hit;
 }

@@ -36,7 +36,7 @@ FIXTURE void start(struct scene *s, bool moving) {
     arena_init(&s->a, 64 << 20);
     s->r = virtual_new();
     s->w.env.virtuals = s->r;
-    s->q = queue_controller_new(&s->w.env, &err);
+    s->q = controller_new(&queue_controller, &s->w.env, &err);
     s->see = see_new(s->q, &err);
     assert_non_null(s->q);
     const char *const teams[] = {"a", "b"};
@@ -53,7 +53,7 @@ FIXTURE void start(struct scene *s, bool moving) {
 
 FIXTURE void end(struct scene *s) {
     see_free(s->see);
-    queue_controller_free(s->q);
+    controller_free(s->q);
     virtual_free(s->r);
     fake_world_release(&s->w);
     arena_release(&s->a);

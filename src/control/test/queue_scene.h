@@ -17,7 +17,7 @@ struct scene {
 
 SCENE void controllers(struct scene *s) {
     struct err err = {0};
-    s->q = queue_controller_new(&s->w.env, &err);
+    s->q = controller_new(&queue_controller, &s->w.env, &err);
     if (s->q == NULL) {
         print_error("%s\n", err.text);
     }
@@ -56,7 +56,7 @@ SCENE void start(struct scene *s) {
 }
 
 SCENE void end(struct scene *s) {
-    queue_controller_free(s->q);
+    controller_free(s->q);
     fake_world_release(&s->w);
 }
 

@@ -39,7 +39,7 @@ static int below(struct run *x, int n) {
 
 static void queues_start(struct run *x) {
     struct err err = {0};
-    x->queues = queue_controller_new(&x->s.w.env, &err);
+    x->queues = controller_new(&queue_controller, &x->s.w.env, &err);
     assert_non_null(x->queues);
 }
 
@@ -54,7 +54,7 @@ static void rest_start(struct run *x) {
 /* What was on its way arrives before anything is read again: writes do not outlive the process that made them. */
 static void restart(struct run *x) {
     if (below(x, 2)) {
-        queue_controller_free(x->queues);
+        controller_free(x->queues);
         fake_world_run(&x->s.w, x->s.w.writer.latency_ns);
         queues_start(x);
     } else {
@@ -423,7 +423,7 @@ static void nothing_forgotten(struct run *x, const char *when) {
         soak_fail(&x->s, "the engine contradicts itself %s", when);
     }
     tell(x);
-    queue_controller_free(x->queues);
+    controller_free(x->queues);
     queues_start(x);
     for (int i = 0; i < 10; i++) {
         second(x);
@@ -548,7 +548,7 @@ static void begin(struct run *x, uint64_t seed) {
 }
 
 static void end(struct run *x) {
-    queue_controller_free(x->queues);
+    controller_free(x->queues);
     control_free(x->rest);
     feed_free(x->s.feed);
     arena_release(&x->s.arena);
