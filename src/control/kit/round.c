@@ -62,11 +62,6 @@ struct round *round_begin(struct workqueue *q, struct writer *w, const char *who
     return r;
 }
 
-struct round *round_new(struct workqueue *q, struct writer *w, const char *who, struct str ns,
-                        struct str name) {
-    return round_begin(q, w, who, (struct work_key){0, ns, name});
-}
-
 static bool strict;
 
 void round_be_strict(void) {

@@ -1,7 +1,7 @@
 /*
  * round: the writes of one piece of work on one key, from the first to the last answer.
  *
- *     struct round *r = round_new(c->queue, env->writer, "berth-x-controller", ns, name);
+ *     struct round *r = round_begin(q, env->writer, "berth-x-controller", key);
  *     round_patch(r, pods, ns, pod, "status", PATCH_MERGE, body);
  *     round_create(r, pods, ns, json);
  *     return round_end(r);
@@ -25,12 +25,9 @@
 
 struct round;
 
-/* NULL: out of memory. `who` is static; the key is copied. A declared controller has controller_round. */
+/* NULL: out of memory. `who` is static; the key is copied. Controllers have controller_begin. */
 struct round *round_begin(struct workqueue *q, struct writer *w, const char *who,
                           struct work_key key);
-/* The same for a key of sort 0. */
-struct round *round_new(struct workqueue *q, struct writer *w, const char *who, struct str ns,
-                        struct str name);
 /* What a controller says that it writes (controller.h): checked at each write. ctx outlives the round. */
 enum may {
     MAY_CREATE = 1 << 0,

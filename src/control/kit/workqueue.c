@@ -4,7 +4,7 @@
  *     state     where it is                      left by
  *     idle      only in the map (has failures)   add
  *     waiting   in the heap, ordered by due      the timer
- *     working   held by a worker                 its result, or workqueue_finish
+ *     working   held by a worker                 its result, or workqueue_done
  *
  * `again` is set on a working item that was added meanwhile, with the time at which it is due. An idle item without
  * failures is freed. Keys due at the same time come out in the order in which they were added.
@@ -218,14 +218,9 @@ void workqueue_done(struct workqueue *q, struct work_key key, enum work result) 
     settle(q, it, result);
 }
 
-void workqueue_finish(struct workqueue *q, struct str ns, struct str name, enum work result) {
-    workqueue_done(q, (struct work_key){0, ns, name}, result);
-}
-
 static void work_one(struct workqueue *q, struct item *it) {
     it->state = ITEM_WORKING;
-    struct work_key key = item_key(it);
-    enum work r = q->o.step ? q->o.step(q->o.ctx, key) : q->o.work(q->o.ctx, key.ns, key.name);
+    enum work r = q->o.step(q->o.ctx, item_key(it));
     if (r != WORK_BUSY) {
         settle(q, it, r);
     }
@@ -333,8 +328,4 @@ size_t workqueue_len(const struct workqueue *q) {
 unsigned workqueue_tried(const struct workqueue *q, struct work_key key) {
     const struct item *it = item_find(q, key);
     return it ? it->failures : 0;
-}
-
-unsigned workqueue_failures(const struct workqueue *q, struct str ns, struct str name) {
-    return workqueue_tried(q, (struct work_key){0, ns, name});
 }

@@ -34,14 +34,13 @@ enum { WORK_KEY_SORTS = 256 };
 enum work {
     WORK_OK,    /* done for now; failures of the key are forgotten */
     WORK_RETRY, /* failed: again after the key's back-off */
-    WORK_BUSY,  /* goes on; workqueue_finish(key) will come */
+    WORK_BUSY,  /* goes on; workqueue_done(key) will come */
 };
 
 struct workqueue_options {
     struct clock *clock;
-    enum work (*step)(void *ctx, struct work_key key);            /* views valid during the call */
-    enum work (*work)(void *ctx, struct str ns, struct str name); /* instead: of one sort alone */
-    void (*resync)(void *ctx);                                    /* may be NULL */
+    enum work (*step)(void *ctx, struct work_key key); /* views valid during the call */
+    void (*resync)(void *ctx);                         /* may be NULL */
     void *ctx;
     int64_t base_ns, max_ns; /* back-off; 0: 5 ms and 1000 s */
     size_t budget;           /* keys a turn; 0: 128 */
@@ -59,10 +58,8 @@ unsigned workqueue_tried(const struct workqueue *q, struct work_key key); /* fai
 /* The same for keys of sort 0. */
 void workqueue_add(struct workqueue *q, struct str ns, struct str name);
 void workqueue_add_after(struct workqueue *q, struct str ns, struct str name, int64_t delay_ns);
-void workqueue_finish(struct workqueue *q, struct str ns, struct str name, enum work result);
 
 size_t workqueue_len(const struct workqueue *q); /* keys due or waiting for their time */
-unsigned workqueue_failures(const struct workqueue *q, struct str ns, struct str name);
 
 /* Something that refers to the queue and outlives it (round.h): cut(link) is called by workqueue_free. */
 struct workqueue_link {

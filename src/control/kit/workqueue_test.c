@@ -14,13 +14,13 @@ struct fixture {
     int resyncs;
 };
 
-static enum work work(void *ctx, struct str ns, struct str name) {
+static enum work step(void *ctx, struct work_key key) {
     struct fixture *f = ctx;
     size_t n = strlen(f->log);
-    snprintf(f->log + n, sizeof f->log - n, "%.*s/%.*s ", STR_ARG(ns), STR_ARG(name));
+    snprintf(f->log + n, sizeof f->log - n, "%.*s/%.*s ", STR_ARG(key.ns), STR_ARG(key.name));
     if (f->add_self) {
         f->add_self = false;
-        workqueue_add(f->queue, ns, name);
+        workqueue_add(f->queue, key.ns, key.name);
     }
     return f->answer;
 }
@@ -35,7 +35,7 @@ static void setup(struct fixture *f, size_t budget) {
     memset(f, 0, sizeof *f);
     virtual_clock_init(&f->clock, 0);
     f->queue = workqueue_new(&(struct workqueue_options){
-        .clock = &f->clock.clock, .work = work, .resync = resync, .ctx = f, .budget = budget});
+        .clock = &f->clock.clock, .step = step, .resync = resync, .ctx = f, .budget = budget});
     assert_non_null(f->queue);
 }
 
@@ -109,7 +109,7 @@ static void busy_keys_are_exclusive(void **state) {
     virtual_clock_run(&f.clock, NS_PER_SEC);
     assert_string_equal(f.log, "a/x ");
     f.answer = WORK_OK;
-    workqueue_finish(f.queue, STR("a"), STR("x"), WORK_OK);
+    workqueue_done(f.queue, (struct work_key){0, STR("a"), STR("x")}, WORK_OK);
     virtual_clock_run(&f.clock, 0);
     assert_string_equal(f.log, "a/x a/x ");
     teardown(&f);
@@ -123,7 +123,7 @@ static void failures_back_off(void **state) {
     virtual_clock_run(&f.clock, 0);
     int64_t delay = 5 * NS_PER_MS;
     for (int i = 1; i < 30; i++) {
-        assert_int_equal(workqueue_failures(f.queue, STR("a"), STR("x")), i);
+        assert_int_equal(workqueue_tried(f.queue, (struct work_key){0, STR("a"), STR("x")}), i);
         f.log[0] = 0;
         virtual_clock_run(&f.clock, delay - 1);
         assert_string_equal(f.log, "");
@@ -133,7 +133,7 @@ static void failures_back_off(void **state) {
     }
     f.answer = WORK_OK;
     virtual_clock_run(&f.clock, delay);
-    assert_int_equal(workqueue_failures(f.queue, STR("a"), STR("x")), 0);
+    assert_int_equal(workqueue_tried(f.queue, (struct work_key){0, STR("a"), STR("x")}), 0);
     teardown(&f);
 }
 

@@ -331,7 +331,7 @@ static enum work sync_object(struct job_controller *c, const struct object *obj)
     struct pod_gather g = {.c = c, .job = obj};
     mirror_owned(c->base.env.mirror, obj, gather_pod, &g);
     remember_many(c, obj->uid, g.n > MANY_PODS);
-    unsigned failures = workqueue_failures(c->base.queue, obj->ns, obj->name);
+    unsigned failures = workqueue_tried(c->base.queue, c->base.key);
     struct job_facts f = {.job = &job,
                           .deleting = obj->deleting_ns != 0,
                           .pods = g.v,
