@@ -40,7 +40,9 @@ static int add_object(struct cli *c, yyjson_mut_doc *d, yyjson_mut_val *v, size_
     if (str_ends(json_mstr_at(v, "kind"), STR("List")) && items != NULL) {
         int r = 0;
         yyjson_mut_arr_foreach(items, i, n, item) {
-            r = r == 0 ? add_object(c, d, item, at, out) : r;
+            if (r == 0) {
+                r = add_object(c, d, item, at, out);
+            }
         }
         return r;
     }

@@ -291,20 +291,25 @@ static int parse(struct config_reader *r, struct str text, yyjson_val **ret) {
     return code;
 }
 
+static int read_document(struct config_reader *r, struct str text) {
+    yyjson_val *root = NULL;
+    int (*const steps[])(struct config_reader *, yyjson_val *) = {
+        version, config_walk, config_rules, config_gates, config_fill};
+    int code = parse(r, text, &root);
+    for (size_t i = 0; code == 0 && i < sizeof(steps) / sizeof(*steps); i++) {
+        code = steps[i](r, root);
+    }
+    if (code == 0 && arena_ok(&r->c->arena) != 0) {
+        code = err_set(r->err, ERR_NOMEM, "out of memory");
+    }
+    return code;
+}
+
 int kueue_config_read(struct str text, struct kueue_config *ret, struct err *err) {
     struct kueue_config c = {.settings = *queue_settings_defaults()};
     struct config_reader r = {.c = &c, .err = err};
-    yyjson_val *root = NULL;
     arena_init(&c.arena, 64 << 20);
-    int code = parse(&r, text, &root);
-    code = code == 0 ? version(&r, root) : code;
-    code = code == 0 ? config_walk(&r, root) : code;
-    code = code == 0 ? config_rules(&r, root) : code;
-    code = code == 0 ? config_gates(&r, json_path(root, "featureGates")) : code;
-    code = code == 0 ? config_fill(&r, root) : code;
-    if (code == 0 && arena_ok(&c.arena) != 0) {
-        code = err_set(err, ERR_NOMEM, "out of memory");
-    }
+    int code = read_document(&r, text);
     if (code != 0) {
         kueue_config_release(&c);
         return code;

@@ -150,7 +150,8 @@ static int one(struct config_reader *r, yyjson_val *set, const struct gate *g) {
     return 0;
 }
 
-int config_gates(struct config_reader *r, yyjson_val *set) {
+int config_gates(struct config_reader *r, yyjson_val *root) {
+    yyjson_val *set = json_path(root, "featureGates");
     if (!yyjson_is_obj(set)) {
         return 0;
     }

@@ -54,7 +54,7 @@ int config_walk(struct config_reader *r, yyjson_val *root);
 /* Rules that look at more than one value. */
 int config_rules(struct config_reader *r, yyjson_val *root);
 /* featureGates, into settings.gates. */
-int config_gates(struct config_reader *r, yyjson_val *gates);
+int config_gates(struct config_reader *r, yyjson_val *root);
 /* The rest, into settings. The document is valid. */
 int config_fill(struct config_reader *r, yyjson_val *root);
 

@@ -72,14 +72,18 @@ static int change_secret(struct webhook_certs *w, const struct object *o, const 
     struct secret was, want;
     yyjson_doc *d;
     int r = object_tree(o, &w->base.arena, &d, NULL);
-    r = r == 0 ? codec_decode(&schema_secret, yyjson_doc_get_root(d), &w->base.arena, &was, NULL)
-               : r;
+    if (r == 0) {
+        r = codec_decode(&schema_secret, yyjson_doc_get_root(d), &w->base.arena, &was, NULL);
+    }
     if (r != 0) {
         return r;
     }
     want = was;
     r = set_data(&want.data, s, &w->base.arena);
-    return r == 0 ? edit_write(o, EDIT_VERSION | EDIT_UID, &was, &want, out) : r;
+    if (r != 0) {
+        return r;
+    }
+    return edit_write(o, EDIT_VERSION | EDIT_UID, &was, &want, out);
 }
 
 /* o NULL: there is none. */

@@ -237,8 +237,14 @@ static int collect(struct booking_objects_controller *c, struct booking_picture 
     }
     mirror_scan(m, c->base.kinds[BK_CLUSTER_QUEUE], STR(""), bind_queue, &x);
     map_release(&x.by_uid);
-    r = r == 0 ? arena_ok(&c->base.arena) : r;
-    return r == 0 ? name_queues(c, p) : r;
+    if (r != 0) {
+        return r;
+    }
+    r = arena_ok(&c->base.arena);
+    if (r != 0) {
+        return r;
+    }
+    return name_queues(c, p);
 }
 
 /* Who is being drained keeps what it has; then who was there first. */
@@ -347,9 +353,13 @@ static int picture(struct booking_objects_controller *c, struct booking_picture 
     c->views.left = LOOK_DECODES;
     c->views.more = c->views.failed = false;
     int r = read_policy(c, p);
-    r = r == 0 ? collect(c, p) : r;
+    if (r == 0) {
+        r = collect(c, p);
+    }
     r = r == 0 && c->views.more ? ERR_AGAIN : r;
-    r = r == 0 ? booking_take_over(c, p) : r;
+    if (r == 0) {
+        r = booking_take_over(c, p);
+    }
     for (size_t i = 0; r == 0 && i < p->n; i++) {
         booking_find_follower(c, p, &p->v[i]);
     }
@@ -362,7 +372,9 @@ static int picture(struct booking_objects_controller *c, struct booking_picture 
     p->touch = may_touch_pool(c, p);
     qsort(p->v, p->n, sizeof(*p->v), served_first);
     r = booking_pool_read(c, p);
-    r = r == 0 ? booking_pool_settle(c, p) : r;
+    if (r == 0) {
+        r = booking_pool_settle(c, p);
+    }
     return r == 0 && (c->views.failed || c->views.more) ? ERR_NOMEM : r;
 }
 

@@ -226,7 +226,10 @@ static int move_job(struct look *l, const struct object *job, struct buf *out) {
         want = *was;
         r = moved(l, &want, true);
     }
-    return r == 0 ? edit_write_meta(job, 0, was, &want, out) : r;
+    if (r != 0) {
+        return r;
+    }
+    return edit_write_meta(job, 0, was, &want, out);
 }
 
 static int move_workload(struct look *l, const struct object *o, struct buf *out) {
@@ -235,7 +238,9 @@ static int move_workload(struct look *l, const struct object *o, struct buf *out
     struct meta meta;
     yyjson_doc *d;
     int r = object_tree(o, &l->c->scratch, &d, NULL);
-    r = r == 0 ? workload_draft_read(yyjson_doc_get_root(d), &l->c->scratch, &was) : r;
+    if (r == 0) {
+        r = workload_draft_read(yyjson_doc_get_root(d), &l->c->scratch, &was);
+    }
     if (r != 0) {
         return r;
     }
@@ -244,7 +249,10 @@ static int move_workload(struct look *l, const struct object *o, struct buf *out
     spec.queue_name = l->to;
     want = (struct workload_draft){&meta, &spec};
     r = moved(l, &meta, false);
-    return r == 0 ? workload_draft_patch(o, 0, &was, &want, out) : r;
+    if (r != 0) {
+        return r;
+    }
+    return workload_draft_patch(o, 0, &was, &want, out);
 }
 
 static void send_on(struct look *l, const struct object *o) {

@@ -383,7 +383,9 @@ static int read_new(struct reservation_controller *c) {
                 workqueue_add(c->base.queue, b->ns, b->name);
             }
         }
-        code = code == 0 ? arena_ok(&c->scratch) : code;
+        if (code == 0) {
+            code = arena_ok(&c->scratch);
+        }
         arena_reset(&c->scratch);
     }
     return code;

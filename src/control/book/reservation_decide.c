@@ -456,7 +456,9 @@ static int waiter_fill(struct reservation_controller *c, struct booking *b, stru
     struct plan_want w = {0};
     struct plan_outcome out = {0};
     int code = plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w);
-    code = code == 0 ? plan_limits_check(c, r, b->ns, &w, b, &out) : code;
+    if (code == 0) {
+        code = plan_limits_check(c, r, b->ns, &w, b, &out);
+    }
     if (code != 0 || out.n_refusals > 0) {
         return code != 0 ? code : ERR_FORBIDDEN;
     }

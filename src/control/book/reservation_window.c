@@ -383,7 +383,10 @@ static int piece_put(struct floors *x, struct str id, int n, struct calendar_ask
     ask->id = piece;
     *why = (struct calendar_why){0};
     int r = piece.p ? calendar_insert(x->c->calendar, ask, why) : ERR_NOMEM;
-    return r == 0 ? plan_name_keep(&x->c->floors_in, piece) : r;
+    if (r != 0) {
+        return r;
+    }
+    return plan_name_keep(&x->c->floors_in, piece);
 }
 
 /* As much of it as there is room for at each time: bookings made before it and maintenance come first. */

@@ -138,7 +138,9 @@ void *controller_new_with(const struct controller_row *row, const struct control
     int r = fill(c);
     r = r == 0 && row->init ? row->init(c, &why) : r;
     c->args = NULL;
-    r = r == 0 ? subscribe(c) : r;
+    if (r == 0) {
+        r = subscribe(c);
+    }
     if (r != 0) {
         controller_free(c);
         err_set(err, r, "%s", why.code != 0 ? why.text : "out of memory");

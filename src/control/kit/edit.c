@@ -99,7 +99,10 @@ int edit_meta_of(yyjson_val *tree, struct arena *a, struct meta **ret) {
 int edit_read_meta(const struct object *o, struct arena *a, struct meta **ret) {
     yyjson_doc *d;
     int r = object_tree(o, a, &d, NULL);
-    return r == 0 ? edit_meta_of(yyjson_doc_get_root(d), a, ret) : r;
+    if (r != 0) {
+        return r;
+    }
+    return edit_meta_of(yyjson_doc_get_root(d), a, ret);
 }
 
 int edit_drop_finalizer(const struct object *o, const char *finalizer, struct arena *a,

@@ -267,7 +267,10 @@ static int fill_container(const struct limit_range_item *item, struct container 
     for (size_t i = 0; i < sizeof(order) / sizeof(*order) && r == 0; i++) {
         r = fill(&c->resources->requests, order[i], a);
     }
-    return r == 0 ? fill(&c->resources->limits, &item->default_, a) : r;
+    if (r != 0) {
+        return r;
+    }
+    return fill(&c->resources->limits, &item->default_, a);
 }
 
 int translate_limits(const struct limit_range *l, struct pod_spec *p, struct arena *a) {
@@ -332,10 +335,14 @@ static int init_requests(const struct pod_spec *p, struct arena *a, struct amoun
             one = *sidecars;
         } else if (r == 0) {
             r = add_all(&beside, sidecars, a, false);
-            r = r == 0 ? add_all(&beside, &one, a, false) : r;
+            if (r == 0) {
+                r = add_all(&beside, &one, a, false);
+            }
             one = beside;
         }
-        r = r == 0 ? add_all(peak, &one, a, true) : r;
+        if (r == 0) {
+            r = add_all(peak, &one, a, true);
+        }
         if (r != 0) {
             return r;
         }
@@ -348,10 +355,16 @@ int translate_requests(const struct pod_spec *p, struct arena *a, struct amounts
     int r = init_requests(p, a, &sidecars, &peak);
     for (size_t i = 0; i < p->containers.n && r == 0; i++) {
         r = container_requests(p->containers.v[i].resources, a, &one);
-        r = r == 0 ? add_all(&total, &one, a, false) : r;
+        if (r == 0) {
+            r = add_all(&total, &one, a, false);
+        }
     }
-    r = r == 0 ? add_all(&total, &sidecars, a, false) : r;
-    r = r == 0 ? add_all(&total, &peak, a, true) : r;
+    if (r == 0) {
+        r = add_all(&total, &sidecars, a, false);
+    }
+    if (r == 0) {
+        r = add_all(&total, &peak, a, true);
+    }
     if (r == 0 && p->resources != NULL) { /* the pod as a whole overrides cpu, memory, hugepages */
         r = container_requests(p->resources, a, &one);
         for (size_t i = 0; i < one.n && r == 0; i++) {

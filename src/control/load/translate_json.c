@@ -159,7 +159,9 @@ static int restore_item(yyjson_val *item, int64_t n, const int32_t *next, struct
         buf_release(&b);
         r = pod_devices_decode(text, a, &d, err);
     }
-    r = r == 0 ? translate_devices(&d, engine_resources(e), a, &as.devices) : r;
+    if (r == 0) {
+        r = translate_devices(&d, engine_resources(e), a, &as.devices);
+    }
     as.n_devices = d.n;
     for (size_t i = 0; i < w->n_sets && r == 0; i++) {
         const struct set_input *s = &w->sets[i];

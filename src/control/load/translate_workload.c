@@ -180,8 +180,12 @@ static int set_of(const struct workload *w, const struct pod_set *s,
     struct amounts m;
     struct shape *shape = ARENA_NEW(a, struct shape);
     int r = shape != NULL ? translate_shape(pod, a, shape) : ERR_NOMEM;
-    r = r == 0 ? translate_requests(pod, a, &m) : r;
-    r = r == 0 ? effective(&settings->resources, a, &m) : r;
+    if (r == 0) {
+        r = translate_requests(pod, a, &m);
+    }
+    if (r == 0) {
+        r = effective(&settings->resources, a, &m);
+    }
     r = r == 0 && pods ? with_pods(&m, a) : r;
     if (r != 0) {
         return r;
@@ -328,7 +332,9 @@ int translate_admission(const struct workload *w, struct engine *e,
                 }
             }
             r = names_intern(engine_flavors(e), s->flavors.v[k].value, &h->flavor);
-            r = r == 0 ? names_intern(engine_resources(e), s->flavors.v[k].key, &h->resource) : r;
+            if (r == 0) {
+                r = names_intern(engine_resources(e), s->flavors.v[k].key, &h->resource);
+            }
             n++;
         }
     }

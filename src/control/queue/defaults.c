@@ -156,7 +156,9 @@ static int node_decode(struct arena *a, const struct object *o, struct node_view
     struct node *n = ARENA_NEW(a, struct node);
     *v = (struct node_view){.described = false};
     int r = n != NULL ? object_tree(o, a, &doc, NULL) : ERR_NOMEM;
-    r = r == 0 ? codec_decode(&schema_node, yyjson_doc_get_root(doc), a, n, NULL) : r;
+    if (r == 0) {
+        r = codec_decode(&schema_node, yyjson_doc_get_root(doc), a, n, NULL);
+    }
     for (size_t i = 0; r == 0 && i < n->metadata->annotations.n; i++) {
         if (str_is(n->metadata->annotations.v[i].key, INVENTORY_ANNOTATION)) {
             struct str text = n->metadata->annotations.v[i].value;
@@ -167,7 +169,9 @@ static int node_decode(struct arena *a, const struct object *o, struct node_view
             }
         }
     }
-    r = r == 0 ? translate_node(n, &v->gpus, a, &v->in) : r;
+    if (r == 0) {
+        r = translate_node(n, &v->gpus, a, &v->in);
+    }
     for (size_t i = 0; r == 0 && i < v->in.n_amounts; i++) {
         bool cpu = str_is(v->in.amounts[i].resource, "cpu");
         bool memory = str_is(v->in.amounts[i].resource, "memory");
@@ -463,9 +467,10 @@ static int made_here(struct defaults_controller *c, int kind, struct str name, v
         return 0;
     }
     int r = object_tree(o, &c->base.arena, &doc, NULL);
-    r = r == 0 ? codec_decode(kind_storage(o->kind)->schema, yyjson_doc_get_root(doc),
-                              &c->base.arena, view, NULL)
-               : r;
+    if (r == 0) {
+        r = codec_decode(kind_storage(o->kind)->schema, yyjson_doc_get_root(doc), &c->base.arena,
+                         view, NULL);
+    }
     *ret = r == 0 ? o : NULL;
     return r;
 }

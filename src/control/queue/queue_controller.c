@@ -299,8 +299,12 @@ static int cluster_keep(struct queue_controller *c, const struct object *o,
         yyjson_val *sel = json_path(yyjson_doc_get_root(doc), "spec.namespaceSelector");
         r = selector_from_json(&s->arena, sel, &s->namespaces, NULL);
     }
-    r = r == 0 ? queue_shape_read(s, q) : r;
-    r = r == 0 ? queue_checks_read(c, s, q) : r;
+    if (r == 0) {
+        r = queue_shape_read(s, q);
+    }
+    if (r == 0) {
+        r = queue_checks_read(c, s, q);
+    }
     if (r == 0) {
         arena_release(&was.arena);
         return 0;
@@ -320,7 +324,9 @@ static int cluster_read(struct queue_controller *c, const struct object *o,
     struct queue_input in;
     struct cluster_queue *q = queue_decode(c, o);
     int r = q != NULL ? translate_queue(q, &c->base.arena, &in) : ERR_NOMEM;
-    r = r == 0 ? cluster_keep(c, o, q, s) : r;
+    if (r == 0) {
+        r = cluster_keep(c, o, q, s);
+    }
     if (r != 0) {
         return r;
     }

@@ -127,9 +127,12 @@ bool queue_pod_adopt(struct queue_controller *c, const struct object *o) {
     as.loose = pool_workload_first(pool, kin.workload) == NULL; /* no plan: see seat_for */
     as.set = set_of(c, o, kin.workload);
     int r = str_empty(text) ? 0 : pod_devices_decode(text, &c->base.arena, &d, NULL);
-    r = r == 0 ? translate_devices(&d, engine_resources(c->engine), &c->base.arena, &as.devices)
-               : r;
-    r = r == 0 ? amounts_of(c, p->spec, &as.amounts, &as.n_amounts) : r;
+    if (r == 0) {
+        r = translate_devices(&d, engine_resources(c->engine), &c->base.arena, &as.devices);
+    }
+    if (r == 0) {
+        r = amounts_of(c, p->spec, &as.amounts, &as.n_amounts);
+    }
     as.n_devices = d.n;
     if (r != 0 || pool_seat_restore(pool, &as, &made) != 0) {
         log_warn(c->env->log, "pod %.*s/%.*s: its place on node %.*s is not understood",
@@ -219,7 +222,9 @@ static int seat_for(struct queue_controller *c, const struct object *o, const st
     struct shape shape;
     size_t n;
     int r = amounts_of(c, p->spec, &v, &n);
-    r = r == 0 ? translate_shape(p->spec, &c->base.arena, &shape) : r;
+    if (r == 0) {
+        r = translate_shape(p->spec, &c->base.arena, &shape);
+    }
     if (r != 0) {
         return r;
     }
@@ -273,10 +278,15 @@ static int scheduled(struct queue_controller *c, const struct object *o, const s
     want.status = &status;
     int r = conditions_copy(p->status != NULL ? &p->status->conditions : NULL, &c->base.arena,
                             &status.conditions);
-    r = r == 0 ? conditions_put(&status.conditions, &c->base.arena, x, clock_wall(c->env->clock),
-                                o->generation, NULL)
-               : r;
-    return r == 0 ? edit_write(o, EDIT_VERSION, p, &want, out) : r;
+    if (r != 0) {
+        return r;
+    }
+    r = conditions_put(&status.conditions, &c->base.arena, x, clock_wall(c->env->clock),
+                       o->generation, NULL);
+    if (r != 0) {
+        return r;
+    }
+    return edit_write(o, EDIT_VERSION, p, &want, out);
 }
 
 static const struct condition_want is_scheduled = {"PodScheduled", "True", "", {0}};
@@ -319,7 +329,9 @@ static enum work bind(struct queue_controller *c, const struct object *o, const 
     if (r == 0 && s->n_devices > 0) {
         r = meta_set(&meta.annotations, &c->base.arena, DEVICES_ANNOTATION, buf_view(&devices));
     }
-    r = r == 0 ? edit_write(o, EDIT_VERSION, p, &want, &body) : r;
+    if (r == 0) {
+        r = edit_write(o, EDIT_VERSION, p, &want, &body);
+    }
     struct round *round = r == 0 ? controller_begin(&c->base) : NULL;
     if (round != NULL) {
         round_on_done(round, after_bind, c);
@@ -409,7 +421,9 @@ static bool keep_plan(struct queue_controller *c, const struct object *o, const 
         *ret = say_too_long(c, o, p, plan.n, room);
     } else if (r == 0) {
         r = meta_set(&meta.annotations, &c->base.arena, PLACEMENT_ANNOTATION, buf_view(&plan));
-        r = r == 0 ? edit_write_meta(w, EDIT_VERSION, view->metadata, &meta, &body) : r;
+        if (r == 0) {
+            r = edit_write_meta(w, EDIT_VERSION, view->metadata, &meta, &body);
+        }
         round = r == 0 ? controller_begin(&c->base) : NULL;
     }
     if (round != NULL) {

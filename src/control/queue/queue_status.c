@@ -20,7 +20,9 @@ static enum work finalizer_set(struct queue_controller *c, const struct object *
         r = want ? meta_add_finalizer(&now, &c->base.arena, QUEUE_FINALIZER)
                  : meta_remove_finalizer(&now, &c->base.arena, QUEUE_FINALIZER);
     }
-    r = r == 0 ? edit_write_meta(o, EDIT_VERSION, was, &now, &body) : r;
+    if (r == 0) {
+        r = edit_write_meta(o, EDIT_VERSION, was, &now, &body);
+    }
     return queue_send(c, o, "", r, &body, NULL);
 }
 
@@ -174,7 +176,9 @@ static enum work status_write(struct queue_controller *c, const struct object *o
     struct buf body;
     buf_init(&body, LIMIT_OBJECT_BYTES);
     int r = arena_ok(&c->base.arena);
-    r = r == 0 ? edit_write(o, EDIT_VERSION, was, want, &body) : r;
+    if (r == 0) {
+        r = edit_write(o, EDIT_VERSION, was, want, &body);
+    }
     if (r == 0) {
         p->written_ns = clock_mono(c->env->clock);
     }

@@ -355,7 +355,9 @@ static int answer(struct queue_visibility *x, const struct virtual_ask *q, bool 
                   virtual_done *done, void *ctx, struct virtual_call **ret, struct err *err) {
     size_t offset, limit;
     int r = number(q, "offset", 0, INT32_MAX, &offset, err);
-    r = r == 0 ? number(q, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit, err) : r;
+    if (r == 0) {
+        r = number(q, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit, err);
+    }
     if (r != 0) {
         return r;
     }

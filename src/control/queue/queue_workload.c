@@ -228,7 +228,9 @@ static int hold(struct queue_controller *c, const struct workload *w, struct que
         return 0; /* it is counted there */
     }
     int r = queue_input(c, w, w->status->admission->cluster_queue, &in);
-    r = r == 0 ? translate_admission(w, c->engine, c->settings, &c->base.arena, &held, &n) : r;
+    if (r == 0) {
+        r = translate_admission(w, c->engine, c->settings, &c->base.arena, &held, &n);
+    }
     if (r == 0) {
         admitted_counts(w, &in);
         in.evicting = in.evicting || q->victim != NULL; /* it will be, in a moment */
@@ -393,7 +395,9 @@ static enum work enqueue(struct queue_controller *c, const struct object *o,
     struct workload_input in;
     bool held, known = engine_workload_known(c->engine, q->uid, &held);
     int r = queue_input(c, w, str_of(q->local->cluster), &in);
-    r = r == 0 ? engine_workload_put(c->engine, &in) : r;
+    if (r == 0) {
+        r = engine_workload_put(c->engine, &in);
+    }
     if (r == ERR_TOO_MANY) {
         struct str many = STR("the queues are full, or the workload has too many pods");
         return queue_message_set(q, "Misconfigured", many) == 0 ? queue_say_waits(c, o, w, q)

@@ -454,7 +454,9 @@ int fleet_sum(struct fleet *f, struct arena *a, struct fleet_sums *ret) {
     *ret = (struct fleet_sums){.arena = a};
     ret->v = ARENA_ARRAY(a, struct fleet_type, FLEET_TYPES_MAX + 1);
     int r = fleet_nodes_refresh(f, a);
-    r = r == 0 ? place_bookings(f, ret) : r;
+    if (r == 0) {
+        r = place_bookings(f, ret);
+    }
     if (r != 0 || ret->v == NULL) {
         return ERR_NOMEM;
     }

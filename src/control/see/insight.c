@@ -55,7 +55,9 @@ int insight_take(const struct insight_options *o, struct insight **ret) {
     int r = clone_take(o->engine, o->queues, o->n_queues, o->cohorts, o->n_cohorts, o->limits,
                        &in->clone);
     r = r == 0 && (in->times == NULL || in->hindsight == NULL) ? ERR_NOMEM : r;
-    r = r == 0 ? objects_take(in, o) : r;
+    if (r == 0) {
+        r = objects_take(in, o);
+    }
     if (r != 0) {
         insight_free(in);
         return r;
@@ -255,7 +257,9 @@ int insight_read(struct insight *in) {
     for (size_t i = 0; i < in->clone.n_works && r == 0; i++) {
         arena_reset(&scratch);
         r = object_read(in, i, &scratch);
-        r = r == 0 ? map_put(&in->by_uid, in->runs[i].uid, (void *)(uintptr_t)(i + 1), NULL) : r;
+        if (r == 0) {
+            r = map_put(&in->by_uid, in->runs[i].uid, (void *)(uintptr_t)(i + 1), NULL);
+        }
     }
     arena_release(&scratch);
     return r;
@@ -347,7 +351,9 @@ static int look_ahead(struct insight *in, const atomic_bool *stop) {
         return ERR_NOMEM;
     }
     int r = outlook_run(&in->clone, in->runs, n, &o, &in->arena, in->said, &cut);
-    r = r == 0 ? classes(in) : r;
+    if (r == 0) {
+        r = classes(in);
+    }
     in->cut = in->cut || cut;
     for (size_t i = in->clone.n_holding; i < n && r == 0; i++) {
         const struct insight_work *w = &in->works[i];
@@ -391,10 +397,18 @@ void insight_work(struct insight *in, const atomic_bool *stop) {
         return;
     }
     int r = insight_read(in);
-    r = r == 0 ? positions(in) : r;
-    r = r == 0 ? run_ahead(in, in->runs, false, stop) : r;
-    r = r == 0 ? look_ahead(in, stop) : r;
-    r = r == 0 ? run_least(in, stop) : r;
+    if (r == 0) {
+        r = positions(in);
+    }
+    if (r == 0) {
+        r = run_ahead(in, in->runs, false, stop);
+    }
+    if (r == 0) {
+        r = look_ahead(in, stop);
+    }
+    if (r == 0) {
+        r = run_least(in, stop);
+    }
     r = r == 0 && in->engine == NULL ? clone_build(&in->clone, &in->engine) : r;
     r = r == 0 && in->index == NULL ? explain_index_new(in->engine, &in->index) : r;
     in->code = r;

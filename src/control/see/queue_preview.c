@@ -623,9 +623,15 @@ static void preview_work(void *ctx, const atomic_bool *stop) {
     p->before = ARENA_ARRAY(&k->arena, struct outcome_of, n + 1);
     p->after = ARENA_ARRAY(&k->arena, struct outcome_of, n + 1);
     int r = p->before != NULL && p->after != NULL ? insight_read(p->in) : ERR_NOMEM;
-    r = r == 0 ? settle(k, p->before, stop) : r;
-    r = r == 0 ? edits_apply(p) : r;
-    r = r == 0 ? settle(k, p->after, stop) : r;
+    if (r == 0) {
+        r = settle(k, p->before, stop);
+    }
+    if (r == 0) {
+        r = edits_apply(p);
+    }
+    if (r == 0) {
+        r = settle(k, p->after, stop);
+    }
     if (r == 0) {
         preview_answer(k);
     } else {
@@ -646,8 +652,9 @@ static int prepare(struct virtual_call *k, const struct virtual_ask *q, struct e
     }
     s = mem_zalloc(sizeof(*s));
     r = s != NULL ? trees_touched(k, &t) : ERR_NOMEM;
-    r = r == 0 ? explain_insight_take(k->x, t.queues, t.n_queues, t.cohorts, t.n_cohorts, &s->in)
-               : r;
+    if (r == 0) {
+        r = explain_insight_take(k->x, t.queues, t.n_queues, t.cohorts, t.n_cohorts, &s->in);
+    }
     if (r != 0) {
         mem_free(s);
         return err_set(err, r, "out of memory");

@@ -98,7 +98,9 @@ int preview_more(struct virtual_call *k, struct insight *in, const struct str *q
             r = add_local(&x, l);
         }
     }
-    r = r == 0 ? insight_extend(in, x.objects, x.inputs, x.n) : r;
+    if (r == 0) {
+        r = insight_extend(in, x.objects, x.inputs, x.n);
+    }
     if (r != 0) {
         return r;
     }

@@ -128,7 +128,9 @@ int server_bootstrap(struct server *s, struct str json, struct err *err) {
     arena_init(&a, BOOTSTRAP_BYTES);
     int r = json_parse(&a, json, &doc, err);
     yyjson_val *root = r == 0 ? yyjson_doc_get_root(doc) : NULL;
-    r = r == 0 ? request_of(root, &q, err) : r;
+    if (r == 0) {
+        r = request_of(root, &q, err);
+    }
     const struct object *old =
         r == 0 ? mirror_pending(s->o.mirror, kind_stored(q.kind), request_key_ns(&q), q.name)
                : NULL;

@@ -147,7 +147,10 @@ static int value_at(struct patch_op *o, struct str pointer, struct patch_place *
     if (r == 0 && ret->end) {
         return invalid(o, "the path does not exist");
     }
-    return r == 0 ? child(o, ret->parent, ret->token, ret_value) : r;
+    if (r != 0) {
+        return r;
+    }
+    return child(o, ret->parent, ret->token, ret_value);
 }
 
 struct patch_size {
@@ -256,7 +259,10 @@ static int op_replace(struct patch_op *o) {
     if (r == 0 && p.parent && yyjson_mut_is_arr(p.parent)) {
         cut(&p);
     }
-    return r == 0 ? op_add(o) : r;
+    if (r != 0) {
+        return r;
+    }
+    return op_add(o);
 }
 
 static int op_move(struct patch_op *o) {

@@ -111,7 +111,9 @@ static int body(struct zone *z, struct str s, const struct counts *c, struct err
     struct str table = str_head(str_skip(s, c->time * 9), c->type * 6);
     struct str chars = str_head(str_skip(s, c->time * 9 + c->type * 6), c->chars);
     int code = types(z, table, chars, err);
-    code = code == 0 ? changes(z, times, which, err) : code;
+    if (code == 0) {
+        code = changes(z, times, which, err);
+    }
     struct str foot = str_skip(s, size), line, rest;
     if (code != 0) {
         return code;
@@ -382,7 +384,9 @@ static int load(struct zones *z, struct str name, struct zone **ret, struct err 
     struct err why = {0};
     buf_init(&bytes, LIMIT_ZONE_BYTES + 1);
     int code = z->source.read(z->source.ctx, name, &bytes, &why);
-    code = code == 0 ? zone_parse(name, buf_view(&bytes), ret, &why) : code;
+    if (code == 0) {
+        code = zone_parse(name, buf_view(&bytes), ret, &why);
+    }
     buf_release(&bytes);
     if (code == ERR_NOT_FOUND) {
         return unknown(name, err);
