@@ -5,7 +5,8 @@ Checked: the arrows between rooms and between the folders inside a room (who may
 folder, third-party headers only in their rooms, files of at most 800 lines, functions of at most 70, lines of at most 100
 columns (120 in a comment), tabs, trailing blanks, an opening comment in every file, include guards, that every .c file of a
 room is built, that no two structs share a name, that a function for other files has a name of two words or its file's, that
-controllers write no JSON by hand, that a private header stays in its folder and joins few files, that no include is kept in
+controllers write no JSON by hand, that a private header stays in its folder, joins few
+files, is handed on by no header for others and includes none in a ring, that no include is kept in
 front of others, that the files and functions which docs/glossary.md and docs/life-of-a-workload.md name exist, and that the
 latter counts its files right.
 Run: tests/tidy/tidy.py [ROOT]; --self-test checks that each rule bites.
@@ -67,11 +68,12 @@ FOLDERS = {
     "control/see": "control/kit control/load control/queue",
     "control/series": "control/book control/kit",
     "control/volumes": "control/kit",
-    "core/admit": "core/mig core/place core/quota",
+    "core/admit": "core/mig core/place core/queue core/quota",
     "core/booking": "core/calendar",
     "core/calendar": "core/mig",
     "core/place": "core/mig core/quota",
-    "core/whatif": "core/admit core/mig core/place core/quota",
+    "core/queue": "core/place core/quota",
+    "core/whatif": "core/admit core/mig core/place core/queue core/quota",
     "mirror/memory": "mirror",
     "node": "node/files node/gpu node/images node/life node/mounts node/pods node/sandbox node/net node/spec node/streams "
             "node/usage node/volumes",
@@ -108,15 +110,16 @@ TWINS = "card node pod"
 # that join more, with their number, and those that are used outside their folder, with the folders. Numbers only fall.
 # Of control, what has JSON as text: a hash that is Kueue's is of such a text.
 JSON_BY_HAND = ("control/load/pod_role.c",)
+PRIVATE = re.compile(r"_(private|int)\.h$")
 PRIVATE_FILES = 12
 PRIVATE_MORE = {"control/queue/queue_private.h": 22, "cli/kit/cli_int.h": 16}
 PRIVATE_ABROAD = {
     "cli/kit/cli_int.h": "cli cli/book cli/job world world/operate",
     "cli/book/book_int.h": "cli",
     "control/queue/queue_private.h": "control/see",
-    "core/admit/engine_private.h": "core/whatif",
-    "core/place/pool_private.h": "core/whatif",
 }
+# Headers for others that include a private one, and so hand it on. The list only gets shorter.
+PRIVATE_HANDED_ON = "cli/job/submit_check.h control/series/calendar_body.h world/operate/flavors.h"
 # Third-party headers and the rooms that may use them; everyone else goes through that room.
 THIRD = [
     (r"uv\.h|uv/", "net"),
@@ -289,11 +292,30 @@ class Tidy:
             for path, line in places:
                 if os.path.relpath(os.path.dirname(path), os.path.join(self.root, "src")) not in may:
                     self.fault(path, line, f"\"{header}\" is private to its folder")
+            for path, line in places:
+                rel = os.path.relpath(path, os.path.join(self.root, "src"))
+                if rel.endswith(".h") and not PRIVATE.search(rel) and rel not in PRIVATE_HANDED_ON.split():
+                    self.fault(path, line, f"\"{header}\" is private: a header for others hands it on to whoever includes it")
+            self.check_ring(header)
             most = PRIVATE_MORE.get(header, PRIVATE_FILES)
             if len(places) > most:
                 self.fault(places[-1][0], places[-1][1], f"\"{header}\" joins {len(places)} files; at most {most}")
             elif header in PRIVATE_MORE and len(places) < most:
                 self.fault(__file__, 1, f"\"{header}\" joins {len(places)} files by now: lower its number")
+
+    def check_ring(self, header):
+        """Private headers that include one another are one header in pieces."""
+        uses, seen, todo = {}, set(), [header]
+        for other, places in self.private.items():
+            for path, line in places:
+                uses.setdefault(os.path.relpath(path, os.path.join(self.root, "src")), []).append((other, path, line))
+        while todo:
+            for other, path, line in uses.get(todo.pop(), []):
+                if other == header:
+                    self.fault(path, line, f"\"{header}\" includes itself by way of this one: a ring of private headers")
+                elif other not in seen:
+                    seen.add(other)
+                    todo.append(other)
 
     def check_pages(self):
         """A row of a table in these pages names a file and, as `name()`, functions of it: both exist."""
@@ -363,6 +385,8 @@ def self_test():
         'src/base/m.c': ('/* m */\n#include "base/err.h" /* first */\n', "must be first"),
         'src/core/new/n.c': ('/* n */\n#include "core/place/seat_private.h"\n', "is private to its folder"),
         'src/core/place/o.c': ("/* o */\n" + '#include "core/place/seat_private.h"\n' * 13, "joins 13 files"),
+        'src/core/place/p.h': ('/* p */\n#ifndef BERTH_P\n#include "core/place/seat_private.h"\n', "hands it on"),
+        'src/core/place/a_private.h': ('/* a */\n#ifndef BERTH_A\n#include "core/place/a_private.h"\n', "a ring of private"),
         'src/core/new/j.c': ('/* j */\n#include "core/place/pool.h"\n', "folder 'core/new' may not include"),
     }
     bad = 0

@@ -75,14 +75,14 @@ static void status_is_no_edit(void **state) {
     start(&s);
     for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
         struct engine *e = queue_controller_engine(s.q);
-        uint64_t before = e->agenda.retry_clock; /* grows whenever trees are made anew */
+        uint64_t before = e->queues.agenda.retry_clock; /* grows whenever trees are made anew */
         fake_world_patch(&s.w, changes[i].kind, "", changes[i].name, changes[i].sub,
                          changes[i].json);
         settle(&s);
-        if ((e->agenda.retry_clock != before) != changes[i].edit) {
+        if ((e->queues.agenda.retry_clock != before) != changes[i].edit) {
             print_error("change %zu\n", i);
         }
-        assert_int_equal(e->agenda.retry_clock != before, changes[i].edit);
+        assert_int_equal(e->queues.agenda.retry_clock != before, changes[i].edit);
     }
     end(&s);
 }
@@ -187,7 +187,7 @@ static void nothing_is_left(void **state) {
         assert_int_equal(map_count(&s.q->clusters), 1);
         assert_int_equal(map_count(&s.q->locals), 0);
         assert_int_equal(map_count(&s.q->by_uid), 0);
-        assert_int_equal(map_count(&e->queues), 1);
+        assert_int_equal(map_count(&e->queues.by_name), 1);
         assert_int_equal(map_count(&e->forest.queues), 1);
         assert_int_equal(map_count(&e->forest.cohorts), 1);
     }

@@ -160,7 +160,7 @@ static int kept_out_add(struct virtual_call *p, const struct cluster_state *s,
 
 static int lines_find(struct virtual_call *p, const struct cluster_state *s,
                       const struct local_state *l) {
-    struct engine_listed *v = NULL;
+    struct queue_listed *v = NULL;
     struct engine_counts known = {0};
     size_t n = 0;
     int r = l != NULL

@@ -427,7 +427,7 @@ static void estimate_note(const struct page *p, struct buf *out) {
     if (c->holding_left_out > 0) {
         buf_f(out, "%zu workloads that hold quota were left out. ", c->holding_left_out);
     }
-    if (c->places_left_out) {
+    if (c->places.left_out) {
         buf_c(out, "Places on nodes were left out. ");
     }
     if (p->in->works[p->i].checked) {

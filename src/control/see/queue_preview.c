@@ -584,7 +584,7 @@ static void add_notes(struct virtual_call *k) {
         note(k->preview, arena_f(&k->arena, "%zu workloads were left out: there are too many",
                                  c->pending_left_out + c->holding_left_out));
     }
-    if (c->places_left_out) {
+    if (c->places.left_out) {
         note(k->preview, STR("places on nodes were left out: there are too many nodes"));
     }
 }

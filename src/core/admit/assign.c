@@ -1,16 +1,11 @@
-/*
- * assign (core): which flavors a workload would get, against the usage of the moment.
- *
- * For each pod set, resources of one group get one flavor. Flavors are tried in the order of the queue; each is first
- * asked whether the pods may run there (taints, affinity), then whether quota fits. How well one fits is a mode and a
- * borrow height; the queue's fungibility says when to stop looking. Where quota does not fit, but may be taken from
- * others, the oracle of preempt.h says what a search for victims would come to for that cell alone.
- *
- * Nothing is changed: what the scan came to is in the assignment, for the caller to keep (scan_keep).
- */
+/* assign (core): see assign.h. */
+#include "core/admit/assign.h"
+
 #include <assert.h>
 
-#include "core/admit/preempt.h"
+#include "core/admit/engine_private.h"
+#include "core/admit/resize.h"
+#include "core/admit/scan.h"
 
 struct fit {
     enum assign_mode mode;
@@ -24,10 +19,10 @@ struct details {
 
 struct scan {
     struct engine *e;
-    struct engine_workload *w;
+    struct queue_workload *w;
     struct assignment *out;
     const struct assignment *pin;
-    const struct engine_workload *prior; /* whose flavors it has to have; NULL: any */
+    const struct queue_workload *prior; /* whose flavors it has to have; NULL: any */
     bool resume;
     struct details details; /* of the set under way */
     struct considered_set *considered;
@@ -55,7 +50,7 @@ static int64_t assumed(const struct assignment *a, const struct quota_cell *c) {
     return v;
 }
 
-static bool better(const struct engine_queue *q, struct fit a, struct fit b) {
+static bool better(const struct queue *q, struct fit a, struct fit b) {
     if (a.mode == MODE_NO_FIT || b.mode == MODE_NO_FIT) {
         return a.mode != MODE_NO_FIT && b.mode == MODE_NO_FIT;
     }
@@ -73,7 +68,7 @@ static bool better(const struct engine_queue *q, struct fit a, struct fit b) {
 }
 
 static bool may_preempt_borrowing(const struct scan *s) {
-    const struct engine_queue *q = s->w->queue;
+    const struct queue *q = s->w->queue;
     return q->borrow_within != PREEMPT_NEVER ||
            (s->e->o.fair_sharing && q->reclaim != PREEMPT_NEVER);
 }
@@ -107,14 +102,15 @@ static int fit_resource(struct scan *s, struct quota_cell *c, int64_t request, s
                                                   .resource = resource,
                                                   .a = amount_sub(v, available)});
     if (r == 0 && (c->q.nominal >= v || smaller || may_preempt_borrowing(s))) {
-        r = preempt_oracle(s->e, s->w, c, v, &ret->mode, &ret->borrow);
+        r = preempt_oracle(&s->e->preempt, s->w, c, v, &ret->mode, &ret->borrow);
     }
     return r;
 }
 
 /* May pods of this shape run on the flavor's nodes? A detail says why not. */
-static int flavor_admits(struct scan *s, const struct engine_set *set, uint32_t flavor, bool *ret) {
-    const struct engine_flavor *f = &s->e->flavors.v[flavor];
+static int flavor_admits(struct scan *s, const struct workload_set *set, uint32_t flavor,
+                         bool *ret) {
+    const struct flavor_entry *f = &s->e->flavors.all.v[flavor];
     *ret = false;
     if (f->memory == NULL) {
         return detail_add(s,
@@ -132,7 +128,7 @@ static int flavor_admits(struct scan *s, const struct engine_set *set, uint32_t 
     return 0;
 }
 
-static bool group_covers(const struct engine_group *g, uint32_t resource) {
+static bool group_covers(const struct queue_group *g, uint32_t resource) {
     for (size_t i = 0; i < g->n_resources; i++) {
         if (g->resources[i] == resource) {
             return true;
@@ -141,14 +137,14 @@ static bool group_covers(const struct engine_group *g, uint32_t resource) {
     return false;
 }
 
-static int64_t total_of(const struct scan *s, const struct engine_set *set, size_t request) {
+static int64_t total_of(const struct scan *s, const struct workload_set *set, size_t request) {
     size_t i = (size_t)(set - s->w->sets);
     int32_t count = s->out->counts != NULL ? s->out->counts[i] : set->count;
     return amount_mul(set->requests[request].v, count);
 }
 
 /* One flavor for all of the set's resources in the group: the worst of their fits. */
-static int fit_flavor(struct scan *s, const struct engine_set *set, const struct engine_group *g,
+static int fit_flavor(struct scan *s, const struct workload_set *set, const struct queue_group *g,
                       uint32_t flavor, struct fit *ret, enum pend_reason *reason) {
     bool admits;
     int r = flavor_admits(s, set, flavor, &admits);
@@ -191,7 +187,7 @@ static const char *mode_name(enum assign_mode mode) {
 }
 
 /* Notes a flavor that was tried, unless it is a plain fit; its details are those from `from` on. */
-static int consider(struct scan *s, const struct engine_set *set, uint32_t flavor, struct fit f,
+static int consider(struct scan *s, const struct workload_set *set, uint32_t flavor, struct fit f,
                     size_t from) {
     if (f.mode == MODE_FIT && f.borrow == 0) {
         return 0;
@@ -229,7 +225,7 @@ static int consider(struct scan *s, const struct engine_set *set, uint32_t flavo
     return 0;
 }
 
-static bool looks_on(const struct engine_queue *q, struct fit f) {
+static bool looks_on(const struct queue *q, struct fit f) {
     if (f.mode == MODE_NO_FIT || f.mode == MODE_NO_CANDIDATES) {
         return true;
     }
@@ -239,14 +235,6 @@ static bool looks_on(const struct engine_queue *q, struct fit f) {
     return f.borrow > 0 && q->when_can_borrow == FUNGIBILITY_NEXT;
 }
 
-bool scan_holds(const struct engine *e, const struct engine_workload *w) {
-    if (!w->has_tried) {
-        return false;
-    }
-    bool recent = e->cycle.tree != NULL && w->tried_cycle + 1 >= e->cycle.tree->cycle;
-    return recent || w->tried_generation >= w->queue->generation;
-}
-
 /* The modes of the group's requests, beside the flavor they belong to: the best so far. */
 struct choice {
     int32_t flavor; /* index, or -1 */
@@ -254,7 +242,7 @@ struct choice {
 };
 
 /* Writes what the set takes of the flavor; `from`: where the entries of this group began. */
-static void take(struct scan *s, const struct engine_set *set, const struct engine_group *g,
+static void take(struct scan *s, const struct workload_set *set, const struct queue_group *g,
                  uint32_t flavor, size_t from) {
     struct assignment *a = s->out;
     a->n_held = from;
@@ -271,8 +259,8 @@ static void take(struct scan *s, const struct engine_set *set, const struct engi
     }
 }
 
-static uint32_t most_borrowed(const struct scan *s, const struct engine_set *set,
-                              const struct engine_group *g) {
+static uint32_t most_borrowed(const struct scan *s, const struct workload_set *set,
+                              const struct queue_group *g) {
     uint32_t most = 0;
     for (size_t i = 0; i < set->n_requests; i++) {
         if (group_covers(g, set->requests[i].resource) && s->borrows[i] > most) {
@@ -283,7 +271,7 @@ static uint32_t most_borrowed(const struct scan *s, const struct engine_set *set
 }
 
 /* In a second nomination only the flavor of the first is looked at. */
-static bool pinned_out(const struct scan *s, const struct engine_set *set, uint32_t resource,
+static bool pinned_out(const struct scan *s, const struct workload_set *set, uint32_t resource,
                        uint32_t flavor) {
     const struct assignment *p = s->pin;
     for (size_t i = 0; p != NULL && i < p->n_held; i++) {
@@ -295,8 +283,8 @@ static bool pinned_out(const struct scan *s, const struct engine_set *set, uint3
     return p != NULL;
 }
 
-static void tried_set(const struct scan *s, const struct engine_set *set,
-                      const struct engine_group *g, int32_t tried) {
+static void tried_set(const struct scan *s, const struct workload_set *set,
+                      const struct queue_group *g, int32_t tried) {
     int32_t *to = s->out->tried + (set->tried - s->w->sets[0].tried);
     for (size_t i = 0; i < set->n_requests; i++) {
         if (g == NULL || group_covers(g, set->requests[i].resource)) {
@@ -306,7 +294,7 @@ static void tried_set(const struct scan *s, const struct engine_set *set,
 }
 
 /* Who grows keeps the flavors that it has. */
-static bool fits_prior(const struct scan *s, const struct engine_set *set, size_t request,
+static bool fits_prior(const struct scan *s, const struct workload_set *set, size_t request,
                        uint32_t flavor, enum pend_reason *reason) {
     uint32_t n = (uint32_t)(set - s->w->sets);
     int64_t has =
@@ -316,7 +304,7 @@ static bool fits_prior(const struct scan *s, const struct engine_set *set, size_
     return ok;
 }
 
-static int other_flavor(struct scan *s, const struct engine_set *set, size_t request,
+static int other_flavor(struct scan *s, const struct workload_set *set, size_t request,
                         uint32_t flavor, struct fit *ret) {
     uint32_t n = (uint32_t)(set - s->w->sets);
     *ret = (struct fit){MODE_NO_FIT, 0};
@@ -334,9 +322,9 @@ struct group_result {
 
 /* The group's flavor for a set. The reason is the mildest of the flavors'. While a flavor is looked at, entries of a
  * better one before it are out of the assignment: they are of other cells. */
-static int assign_group(struct scan *s, const struct engine_set *set, const struct engine_group *g,
+static int assign_group(struct scan *s, const struct workload_set *set, const struct queue_group *g,
                         size_t first, struct group_result *ret) {
-    const struct engine_queue *q = s->w->queue;
+    const struct queue *q = s->w->queue;
     size_t start = s->resume ? (size_t)(set->tried[first] + 1) : 0;
     size_t from = s->out->n_held, to = from, details = s->details.n;
     int32_t tried = -1;
@@ -379,7 +367,7 @@ static int assign_group(struct scan *s, const struct engine_set *set, const stru
     return 0;
 }
 
-static const struct engine_group *group_of(const struct engine_queue *q, uint32_t resource) {
+static const struct queue_group *group_of(const struct queue *q, uint32_t resource) {
     for (size_t i = 0; i < q->n_groups; i++) {
         if (group_covers(&q->groups[i], resource)) {
             return &q->groups[i];
@@ -389,18 +377,19 @@ static const struct engine_group *group_of(const struct engine_queue *q, uint32_
 }
 
 /* A resource that the queue does not cover: none is asked for, or none needs to be covered. */
-static bool undeclared_is_fine(const struct scan *s, const struct engine_set *set, size_t request) {
-    struct str name = names_text(&s->e->resource_names, set->requests[request].resource);
+static bool undeclared_is_fine(const struct scan *s, const struct workload_set *set,
+                               size_t request) {
+    struct str name = names_text(&s->e->resources, set->requests[request].resource);
     return total_of(s, set, request) == 0 || s->e->o.ignore_undeclared || str_is(name, "pods");
 }
 
-static int assign_set(struct scan *s, const struct engine_set *set, enum pend_reason *severest) {
-    const struct engine_queue *q = s->w->queue;
+static int assign_set(struct scan *s, const struct workload_set *set, enum pend_reason *severest) {
+    const struct queue *q = s->w->queue;
     struct assignment *a = s->out;
     bool fits = true;
     s->details = (struct details){0};
     for (size_t i = 0; i < set->n_requests && a->mode != MODE_NO_FIT; i++) {
-        const struct engine_group *g = group_of(q, set->requests[i].resource);
+        const struct queue_group *g = group_of(q, set->requests[i].resource);
         bool done = false;
         for (size_t k = 0; k < i && !done; k++) {
             done = g != NULL && group_of(q, set->requests[k].resource) == g;
@@ -434,7 +423,7 @@ static int assign_set(struct scan *s, const struct engine_set *set, enum pend_re
 
 static int scan_begin(struct scan *s, size_t *ret_requests) {
     struct engine *e = s->e;
-    struct engine_workload *w = s->w;
+    struct queue_workload *w = s->w;
     size_t requests = 0, most = 0;
     for (size_t i = 0; i < w->n_sets; i++) {
         requests += w->sets[i].n_requests;
@@ -456,11 +445,11 @@ static int scan_begin(struct scan *s, size_t *ret_requests) {
     return arena_ok(&e->cycle.tick);
 }
 
-int assign_flavors(struct engine *e, struct engine_workload *w, const int32_t *counts,
+int assign_flavors(struct engine *e, struct queue_workload *w, const int32_t *counts,
                    const struct assignment *pin, struct assignment *ret) {
     struct assignment a = {.counts = counts};
     struct scan s = {.e = e, .w = w, .out = &a, .pin = pin, .prior = resize_prior(e, w)};
-    s.resume = pin == NULL && s.prior == NULL && scan_holds(e, w);
+    s.resume = pin == NULL && s.prior == NULL && scan_holds(&e->cycle, w);
     enum pend_reason severest = PEND_NONE;
     size_t requests;
     if (scan_begin(&s, &requests) != 0) {

@@ -37,11 +37,9 @@
 #define BERTH_CORE_ENGINE_H
 
 #include "core/admit/verdict.h"
-#include "core/place/pool.h"
-#include "core/quota/amount.h"
+#include "core/queue/queue_input.h"
 
 struct engine;
-struct engine_workload;
 
 /* What else a run does, in heads: so many cost of its budget what one does. */
 enum {
@@ -75,29 +73,6 @@ struct engine_options {
     size_t n_resource_weights;
 };
 
-struct quota_input {
-    int64_t nominal, borrowing, lending; /* limits: AMOUNT_NONE when absent */
-};
-
-struct group_flavor_input {
-    struct str name;
-    const struct quota_input *quotas; /* one per resource of the group */
-};
-
-struct group_input {
-    const struct str *resources;
-    size_t n_resources;
-    const struct group_flavor_input *flavors;
-    size_t n_flavors;
-};
-
-struct resource_weight {
-    struct str resource;
-    double weight;
-};
-
-enum preempt_policy { PREEMPT_NEVER, PREEMPT_LOWER, PREEMPT_LOWER_OR_NEWER, PREEMPT_ANY };
-
 /* Why a victim goes, in Kueue's words: InClusterQueue, InCohortReclamation, InCohortReclaimWhileBorrowing,
  * InCohortFairSharing. */
 enum preempt_reason {
@@ -105,61 +80,6 @@ enum preempt_reason {
     PREEMPT_RECLAIM,
     PREEMPT_RECLAIM_BORROWING,
     PREEMPT_FAIR_SHARING
-};
-
-enum fungibility { FUNGIBILITY_STOP, FUNGIBILITY_NEXT };
-
-struct queue_input {
-    struct str name, cohort; /* cohort empty: none */
-    bool strict;             /* StrictFIFO */
-    /* Stopped, or not valid for reasons outside the engine: it admits nothing, and nothing is taken from it. Its quota
-     * is lent, and what it holds counts, as before. */
-    bool held;
-    const struct group_input *groups;
-    size_t n_groups;
-    enum fungibility when_can_borrow, when_can_preempt;
-    bool borrow_costs_more;                    /* preference PreemptionOverBorrowing */
-    enum preempt_policy within_queue, reclaim; /* withinClusterQueue, reclaimWithinCohort */
-    enum preempt_policy borrow_within;         /* borrowWithinCohort: NEVER or LOWER */
-    bool has_threshold;                        /* maxPriorityThreshold */
-    int64_t threshold;
-    double weight; /* fairSharing.weight */
-    /* AdmissionScope UsageBasedAdmissionFairSharing: LocalQueues that used less go first */
-    bool local_usage;
-};
-
-struct set_input {
-    struct str name;
-    int32_t count;
-    int32_t min_count; /* partial admission may go down to it; 0: count or nothing */
-    const struct shape *shape;
-    const struct node_amount *requests; /* of one pod; zero amounts may be left out */
-    size_t n_requests;
-};
-
-struct workload_input {
-    struct str uid, queue;
-    int64_t priority, queued_ns; /* order: higher, then earlier, then uid */
-    const struct set_input *sets;
-    size_t n_sets;
-    struct str local;   /* "namespace/name" of its LocalQueue; empty: none */
-    bool gated;         /* a preemption gate is closed: it waits rather than preempt */
-    bool failed_checks; /* an admission check says Retry or Rejected: not to be admitted now */
-    /* Of one that holds quota: */
-    int64_t reserved_ns; /* when QuotaReserved became true; 0: not known */
-    bool evicting;       /* Evicted is true: on its way out, its quota not yet given back */
-    bool not_ready;      /* its pods are not all ready: blocks admissions under block_until_ready */
-    int64_t protected_until_ns; /* no victim before then; 0: none */
-    int64_t minimum_runtime_ns; /* no victim before it held quota for that long */
-    /* Uid of the holder that it is a larger or smaller version of; empty: none */
-    struct str replaces;
-};
-
-/* What an admission gave: for each set and request, which flavor and how much. */
-struct held_amount {
-    uint32_t set;
-    uint32_t flavor, resource;
-    int64_t v; /* total of the set */
 };
 
 /* ACTION_PREEMPT: the workload is to be evicted; it holds its quota, marked as evicting, until it is put back, held
@@ -193,12 +113,6 @@ struct names *engine_resources(struct engine *e);
 int engine_flavor_put(struct engine *e, const struct flavor_input *in);
 void engine_flavor_del(struct engine *e, struct str name);
 bool engine_flavor_exists(const struct engine *e, struct str name);
-struct cohort_input {
-    struct str name, parent; /* parent empty: a root */
-    const struct group_input *groups;
-    size_t n_groups;
-    double weight; /* fairSharing.weight */
-};
 int engine_cohort_put(struct engine *e, const struct cohort_input *in);
 void engine_cohort_del(struct engine *e, struct str name);
 int engine_queue_put(struct engine *e, const struct queue_input *in);

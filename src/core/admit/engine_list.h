@@ -1,30 +1,18 @@
 /*
  * engine_list (core): the pending workloads of a queue, in order, and sums for metrics and status. Reads, and
  * changes nothing.
- *
- * The order is the one in which heads would be taken if all fitted: usage of LocalQueues where that orders, the one
- * whose victims are on their way out, priority, time, uid; parked ones stand where they would stand in the heap.
  */
 #ifndef BERTH_CORE_ENGINE_LIST_H
 #define BERTH_CORE_ENGINE_LIST_H
 
-#include "base/arena.h"
 #include "core/admit/engine.h"
+#include "core/queue/queue_list.h"
 
-struct engine_listed {
-    struct str uid, local; /* in the engine's memory */
-    size_t at,
-        at_local; /* positions from 0: among all of the queue, among those of the LocalQueue */
-};
-
-/* Of a queue's pending ones those at offset .. offset+limit. Costs the number of its classes and of those parked alone,
- * and (offset + limit) log n. ERR_NOT_FOUND, ERR_NOMEM. */
+/* As queue_list and queue_list_local; ERR_NOT_FOUND: no such queue. */
 int engine_list_queue(struct engine *e, struct str queue, size_t offset, size_t limit,
-                      struct arena *a, struct engine_listed **ret, size_t *ret_n);
-/* The same, counting only those of a LocalQueue ("ns/name"); `at` is still the place among all. Looks at every pending
- * one of the queue once or twice: n log limit. */
+                      struct arena *a, struct queue_listed **ret, size_t *ret_n);
 int engine_list_local(struct engine *e, struct str queue, struct str local, size_t offset,
-                      size_t limit, struct arena *a, struct engine_listed **ret, size_t *ret_n);
+                      size_t limit, struct arena *a, struct queue_listed **ret, size_t *ret_n);
 
 /* Is it pending, and parked? False when it is not pending here. */
 bool engine_is_parked(const struct engine *e, struct str uid);

@@ -111,7 +111,7 @@ static void windows(void **state) {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         make(&w, seed, 100 + seed * 15);
         for (size_t offset = 0; offset < w.n + 20; offset += 17) {
-            struct engine_listed *v;
+            struct queue_listed *v;
             size_t n;
             assert_int_equal(engine_list_queue(w.e, STR("q"), offset, 25, &a, &v, &n), 0);
             assert_int_equal(n, offset >= w.n ? 0 : w.n - offset < 25 ? w.n - offset : 25);
@@ -135,7 +135,7 @@ static void of_a_local_queue(void **state) {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         make(&w, seed, 100 + seed * 15);
         for (size_t offset = 0; offset < w.n; offset += 13) {
-            struct engine_listed *v;
+            struct queue_listed *v;
             size_t n, k = 0;
             assert_int_equal(engine_list_local(w.e, STR("q"), STR("ns/b"), offset, 9, &a, &v, &n),
                              0);
@@ -160,7 +160,7 @@ static void of_a_local_queue(void **state) {
 
 static void bounds(void **state) {
     static struct world w;
-    struct engine_listed *v;
+    struct queue_listed *v;
     struct held_amount sum[4];
     struct arena a;
     size_t n = 7, active, parked;

@@ -1,201 +1,89 @@
 /* engine_workload (core): workloads in and out: those that wait, and those that hold quota. */
-#include <assert.h>
-
 #include "base/limits.h"
-#include "core/admit/preempt.h"
-#include "core/admit/usage.h"
+#include "core/admit/engine_private.h"
+#include "core/admit/resize.h"
+#include "core/admit/scan.h"
+#include "core/queue/alike.h"
 
-struct engine_workload *workload_find(const struct engine *e, struct str uid) {
-    return map_get(&e->workloads, uid);
-}
-
-/* ---- the record ---- */
-
-static size_t count_requests(const struct workload_input *in) {
-    size_t n = 0;
-    for (size_t i = 0; i < in->n_sets; i++) {
-        n += in->sets[i].n_requests;
-    }
-    return n;
-}
-
-static size_t workload_size(const struct workload_input *in) {
-    size_t n = bump_size(sizeof(struct engine_workload)) + bump_size(in->uid.n) +
-               bump_size(in->local.n) + bump_size(in->replaces.n) +
-               bump_size(in->n_sets * sizeof(struct engine_set)) +
-               bump_size(count_requests(in) * sizeof(int32_t));
-    for (size_t i = 0; i < in->n_sets; i++) {
-        n += bump_size(in->sets[i].name.n) + shape_size(in->sets[i].shape) +
-             bump_size(in->sets[i].n_requests * sizeof(struct pool_amount));
-    }
-    return n;
-}
-
-/* What may change without the workload becoming another one. */
-static void workload_flags(struct engine_workload *w, const struct workload_input *in) {
-    w->gated = in->gated;
-    w->failed_checks = in->failed_checks;
-    w->protected_until_ns = in->protected_until_ns;
-    w->minimum_runtime_ns = in->minimum_runtime_ns;
-}
-
-static int workload_new(struct engine *e, const struct workload_input *in, struct engine_queue *q,
-                        struct engine_workload **ret) {
-    size_t size = workload_size(in);
-    struct bump b = {.p = mem_alloc(size), .cap = size};
-    if (b.p == NULL) {
-        return ERR_NOMEM;
-    }
-    struct engine_workload *w = bump_alloc(&b, sizeof(*w));
-    *w = (struct engine_workload){.uid = bump_str(&b, in->uid),
-                                  .local = bump_str(&b, in->local),
-                                  .replaces = bump_str(&b, in->replaces),
-                                  .priority = in->priority,
-                                  .queued_ns = in->queued_ns,
-                                  .n_sets = (uint32_t)in->n_sets,
-                                  .queue = q};
-    workload_flags(w, in);
-    w->sets = bump_alloc(&b, in->n_sets * sizeof(*w->sets));
-    int32_t *tried = bump_alloc(&b, count_requests(in) * sizeof(*tried));
-    int r = 0;
-    for (size_t i = 0; i < in->n_sets && r == 0; i++) {
-        const struct set_input *s = &in->sets[i];
-        w->sets[i] = (struct engine_set){
-            .name = bump_str(&b, s->name),
-            .count = s->count,
-            .min_count = s->min_count,
-            .n_requests = s->n_requests,
-            .requests = bump_alloc(&b, s->n_requests * sizeof(struct pool_amount)),
-            .tried = tried};
-        tried += s->n_requests;
-        shape_copy(&b, s->shape, &w->sets[i].shape);
-        for (size_t k = 0; k < s->n_requests && r == 0; k++) {
-            w->sets[i].tried[k] = -1;
-            w->sets[i].requests[k].v = s->requests[k].v;
-            r = names_intern_guest(&e->resource_names, s->requests[k].resource,
-                                   &w->sets[i].requests[k].resource);
-        }
-    }
-    if (r != 0) {
-        mem_free(w);
-        return r;
-    }
-    w->hash = workload_hash(w);
-    *ret = w;
-    return 0;
-}
-
-void workload_free(struct engine_workload *w) {
-    if (w != NULL) {
-        mem_free(w->held);
-        mem_free(w);
-    }
+void engine_charge(struct engine *e, size_t heads) {
+    e->left -= heads < e->left ? heads : e->left;
 }
 
 /* ---- holders ---- */
 
-void holder_unlist(struct engine_workload *w) {
-    if (w->listed) {
-        tree_del(&w->queue->holders, w);
-        w->listed = false;
-    }
-}
-
-int holder_list(struct engine_workload *w) {
-    int r = w->listed ? 0 : tree_put(&w->queue->holders, w, w, NULL);
-    w->listed = r == 0;
-    return r;
-}
-
-void holder_evicting(struct engine *e, struct engine_workload *w, bool evicting) {
-    if (w->evicting != evicting) {
-        holder_unlist(w);
-        w->evicting = evicting;
-        w->queue->n_evicting += evicting ? 1 : (size_t)-1;
-    }
-    holder_list(w); /* without memory it is no victim for now */
-}
-
-void holder_not_ready(struct engine *e, struct engine_workload *w, bool not_ready) {
+void engine_not_ready(struct engine *e, struct queue_workload *w, bool not_ready) {
     if (w->not_ready != not_ready) {
         w->not_ready = not_ready;
         e->n_not_ready += not_ready ? 1 : (size_t)-1;
     }
 }
 
-int held_move(struct engine *e, const struct engine_workload *w, int sign) {
-    int r = 0;
-    for (size_t i = 0; i < w->n_held && r == 0; i++) {
-        struct quota_cell *c =
-            quota_cell_of(w->queue->node, quota_pair(w->held[i].flavor, w->held[i].resource));
-        r = c != NULL ? quota_use(&e->forest, c, sign * w->held[i].v) : 0;
-    }
-    return r;
-}
-
 /* Gives quota and seats back. undone: the admission did not happen. */
-static void release(struct engine *e, struct engine_workload *w, bool undone) {
-    struct engine_queue *q = w->queue;
+static void quota_return(struct engine *e, struct queue_workload *w, bool undone) {
+    struct queue *q = w->queue;
     bool own = w->evicting || undone; /* a consequence of what was decided here */
     resize_release(e, w);
     chosen_gone(e, w);
-    usage_give(e, w);
+    usage_give(&e->queues.usage, w);
     w->entered = w->admitted = false;
     holder_unlist(w);
-    (void)held_move(e, w, -1);
+    (void)holder_move(&e->forest, w, -1);
     mem_free(w->held);
     w->held = NULL;
     w->n_held = 0;
     pool_workload_gone(e->pool, w->uid);
     q->n_evicting -= w->evicting;
     w->evicting = false;
-    holder_not_ready(e, w, false);
+    engine_not_ready(e, w, false);
     q->n_holding--;
     q->generation++;
     w->state = WORKLOAD_IDLE;
     if (tree_valid(q)) {
         q->tree->era += !own;
-        tree_retry(e, q);
+        tree_retry(q);
     }
 }
 
 /* Out of everything but the map. */
-static void workload_leave(struct engine *e, struct engine_workload *w) {
-    struct engine_queue *q = w->queue;
+static void workload_leave(struct engine *e, struct queue_workload *w) {
+    struct queue *q = w->queue;
     if (q->preemptor == w) {
-        queue_unclaim(e, q);
+        queue_unclaim(q);
     }
     if (w->state == WORKLOAD_HOLDING) {
-        release(e, w, false);
+        quota_return(e, w, false);
     } else {
-        bool head = w->state == WORKLOAD_FLIGHT || queue_head(e, q) == w;
-        queue_forget(e, w);
+        bool head = w->state == WORKLOAD_FLIGHT || queue_head(q) == w;
+        if (w->state == WORKLOAD_FLIGHT) {
+            cycle_forget(&e->cycle, w);
+        }
+        queue_forget(w);
         if (head) {
-            tree_wake(e, q); /* another one is, now */
+            tree_wake(q); /* another one is, now */
         }
     }
-    class_leave(e, w);
+    class_leave(w);
 }
 
-void workload_drop(struct engine *e, struct engine_workload *w) {
+void engine_workload_drop(struct engine *e, struct queue_workload *w) {
     workload_leave(e, w);
     map_del(&e->workloads, w->uid);
     workload_free(w);
 }
 
 void engine_workload_del(struct engine *e, struct str uid) {
-    struct engine_workload *w = workload_find(e, uid);
+    struct queue_workload *w = engine_workload(e, uid);
     if (w != NULL) {
         if (w->queue->preemptor == w) {
-            queue_unclaim(e, w->queue);
+            queue_unclaim(w->queue);
         }
         preemptor_gone(w);
-        workload_drop(e, w);
+        engine_workload_drop(e, w);
     }
 }
 
 bool engine_workload_known(const struct engine *e, struct str uid, bool *ret_holds) {
-    const struct engine_workload *w = workload_find(e, uid);
+    const struct queue_workload *w = engine_workload(e, uid);
     if (w != NULL) {
         *ret_holds = w->state == WORKLOAD_HOLDING;
     }
@@ -204,7 +92,7 @@ bool engine_workload_known(const struct engine *e, struct str uid, bool *ret_hol
 
 const struct held_amount *engine_workload_held(const struct engine *e, struct str uid,
                                                size_t *ret_n, struct str *ret_queue) {
-    const struct engine_workload *w = workload_find(e, uid);
+    const struct queue_workload *w = engine_workload(e, uid);
     if (w == NULL || w->state != WORKLOAD_HOLDING) {
         return NULL;
     }
@@ -227,38 +115,38 @@ static int input_check(const struct engine *e, const struct workload_input *in, 
 
 /* To the heap, or beside its likes that are parked already. Never fails: without memory it is parked, and tried again
  * with its tree. */
-static void enqueue(struct engine *e, struct engine_workload *w) {
-    struct engine_queue *q = w->queue;
+static void enqueue(struct queue_workload *w) {
+    struct queue *q = w->queue;
     bool again = w->class->parked && w->class->wants_place;
     if (again) {
-        class_unpark(e, w->class); /* one that joins looks for a place itself, with all */
+        class_unpark(w->class); /* one that joins looks for a place itself, with all */
     }
-    if (queue_push(e, w) != 0) {
-        queue_park(e, w);
-        tree_retry(e, q);
-    } else if (!w->class->parked && (again || queue_head(e, q) == w)) {
-        tree_wake(e, q); /* another head: itself, or the first of those that it joined */
+    if (queue_push(w) != 0) {
+        queue_park(w);
+        tree_retry(q);
+    } else if (!w->class->parked && (again || queue_head(q) == w)) {
+        tree_wake(q); /* another head: itself, or the first of those that it joined */
     }
 }
 
 /* Nothing new but a gate or a check. */
-static int put_same(struct engine *e, struct engine_workload *w, const struct workload_input *in) {
+static int put_same(struct engine *e, struct queue_workload *w, const struct workload_input *in) {
     bool changed = w->gated != in->gated || w->failed_checks != in->failed_checks;
     workload_flags(w, in);
     if (!changed) {
         return 0;
     }
     if (w->state == WORKLOAD_PARKED) {
-        queue_forget(e, w);
-        enqueue(e, w);
+        queue_forget(w);
+        enqueue(w);
     }
-    tree_wake(e, w->queue);
+    tree_wake(w->queue);
     return 0;
 }
 
 int engine_workload_put(struct engine *e, const struct workload_input *in) {
-    struct engine_queue *q = map_get(&e->queues, in->queue);
-    struct engine_workload *old = workload_find(e, in->uid), *w;
+    struct queue *q = map_get(&e->queues.by_name, in->queue);
+    struct queue_workload *old = engine_workload(e, in->uid), *w;
     if (q == NULL) {
         return ERR_NOT_FOUND;
     }
@@ -268,23 +156,23 @@ int engine_workload_put(struct engine *e, const struct workload_input *in) {
     }
     if (old != NULL && old->state != WORKLOAD_HOLDING && old->queue == q &&
         old->queued_ns == in->queued_ns && str_eq(old->local, in->local) &&
-        workload_says(e, old, in)) {
+        workload_says(&e->resources, old, in)) {
         return put_same(e, old, in);
     }
-    r = workload_new(e, in, q, &w);
+    r = workload_new(&e->resources, in, q, &w);
     if (r != 0) {
         return r;
     }
-    r = class_join(e, q, w);
+    r = class_join(q, w);
     r = r == 0 ? map_put(&e->workloads, w->uid, w, NULL) : r;
     if (r != 0) {
-        class_leave(e, w);
+        class_leave(w);
         workload_free(w);
         return r;
     }
     if (old != NULL) {
         if (old->queue == q && old->priority != w->priority) {
-            tree_retry(e, q);
+            tree_retry(q);
         }
         if (old->queue != q) {
             preemptor_gone(old);
@@ -292,36 +180,36 @@ int engine_workload_put(struct engine *e, const struct workload_input *in) {
         workload_leave(e, old);
         workload_free(old);
     }
-    enqueue(e, w);
+    enqueue(w);
     return 0;
 }
 
 int engine_workload_undo(struct engine *e, struct str uid) {
-    struct engine_workload *w = workload_find(e, uid);
+    struct queue_workload *w = engine_workload(e, uid);
     if (w == NULL || w->state != WORKLOAD_HOLDING) {
         return 0;
     }
-    int r = class_join(e, w->queue, w);
+    int r = class_join(w->queue, w);
     if (r != 0) {
         return r;
     }
-    release(e, w, true);
+    quota_return(e, w, true);
     scan_clear(w);
-    enqueue(e, w);
+    enqueue(w);
     return 0;
 }
 
 /* ---- holding ---- */
 
 /* What is held becomes `held`; quota follows. Failure changes nothing. */
-static int held_set(struct engine *e, struct engine_workload *w, const struct held_amount *held,
+static int held_set(struct engine *e, struct queue_workload *w, const struct held_amount *held,
                     size_t n) {
     struct held_amount *copy = mem_array(n + 1, sizeof(*copy));
     int r = copy != NULL ? 0 : ERR_NOMEM;
     struct quota_node *node = w->queue->node;
     for (size_t i = 0; i < n; i++) {
         if (quota_cell_of(node, quota_pair(held[i].flavor, held[i].resource)) == NULL) {
-            engine_edits(e, node); /* it gets a cell */
+            cycle_edits(e, node); /* it gets a cell */
         }
     }
     for (size_t i = 0; i < n && r == 0; i++) {
@@ -336,14 +224,14 @@ static int held_set(struct engine *e, struct engine_workload *w, const struct he
         mem_free(copy);
         return r;
     }
-    (void)held_move(e, w, -1);
+    (void)holder_move(&e->forest, w, -1);
     mem_free(w->held);
     w->held = copy;
     w->n_held = (uint32_t)n;
     return 0;
 }
 
-static bool held_same(const struct engine_workload *w, const struct held_amount *held, size_t n) {
+static bool held_same(const struct queue_workload *w, const struct held_amount *held, size_t n) {
     bool same = w->n_held == n;
     for (size_t i = 0; same && i < n; i++) {
         same = w->held[i].set == held[i].set && w->held[i].flavor == held[i].flavor &&
@@ -352,43 +240,43 @@ static bool held_same(const struct engine_workload *w, const struct held_amount 
     return same;
 }
 
-static void holder_flags(struct engine *e, struct engine_workload *w,
+static void holder_flags(struct engine *e, struct queue_workload *w,
                          const struct workload_input *in) {
     holder_unlist(w);
     workload_flags(w, in);
     w->reserved_ns = in->reserved_ns != 0 ? in->reserved_ns : w->reserved_ns;
-    holder_not_ready(e, w, in->not_ready);
-    holder_evicting(e, w, in->evicting);
+    engine_not_ready(e, w, in->not_ready);
+    holder_evicting(w, in->evicting);
 }
 
 /* It holds something else now; the ledger of its LocalQueue follows. */
-static int hold_other(struct engine *e, struct engine_workload *w, const struct held_amount *held,
+static int hold_other(struct engine *e, struct queue_workload *w, const struct held_amount *held,
                       size_t n) {
     if (held_same(w, held, n)) {
         return 0;
     }
     chosen_gone(e, w);
-    usage_give(e, w);
+    usage_give(&e->queues.usage, w);
     int r = held_set(e, w, held, n);
-    int taken = usage_take(e, w, false);
+    int taken = usage_take(&e->queues.usage, w, false);
     if (r == 0 && tree_valid(w->queue)) {
         w->queue->generation++;
         w->queue->tree->era++;
-        tree_retry(e, w->queue); /* it may hold less now */
+        tree_retry(w->queue); /* it may hold less now */
     }
     return r != 0 ? r : taken;
 }
 
 /* The same holder by another spec. */
-static int hold_anew(struct engine *e, struct engine_workload **old,
+static int hold_anew(struct engine *e, struct queue_workload **old,
                      const struct workload_input *in) {
-    struct engine_workload *w, *o = *old;
-    int r = workload_new(e, in, o->queue, &w);
+    struct queue_workload *w, *o = *old;
+    int r = workload_new(&e->resources, in, o->queue, &w);
     if (r != 0) {
         return r;
     }
     chosen_gone(e, o);
-    usage_give(e, o);
+    usage_give(&e->queues.usage, o);
     holder_unlist(o);
     w->state = WORKLOAD_HOLDING;
     w->held = o->held;
@@ -402,23 +290,23 @@ static int hold_anew(struct engine *e, struct engine_workload **old,
     map_put(&e->workloads, w->uid, w, NULL); /* replaces */
     workload_free(o);
     *old = w;
-    return usage_take(e, w, false);
+    return usage_take(&e->queues.usage, w, false);
 }
 
-static int hold_new(struct engine *e, const struct workload_input *in, struct engine_queue *q,
+static int hold_new(struct engine *e, const struct workload_input *in, struct queue *q,
                     const struct held_amount *held, size_t n) {
-    struct engine_workload *old = workload_find(e, in->uid), *w;
+    struct queue_workload *old = engine_workload(e, in->uid), *w;
     int r = input_check(e, in, old != NULL);
-    r = r == 0 ? workload_new(e, in, q, &w) : r;
+    r = r == 0 ? workload_new(&e->resources, in, q, &w) : r;
     if (r != 0) {
         return r;
     }
     r = map_put(&e->workloads, w->uid, w, NULL);
     r = r == 0 ? held_set(e, w, held, n) : r;
     if (r == 0) {
-        r = usage_take(e, w, false);
+        r = usage_take(&e->queues.usage, w, false);
         if (r != 0) {
-            (void)held_move(e, w, -1);
+            (void)holder_move(&e->forest, w, -1);
         }
     }
     if (r != 0) {
@@ -443,8 +331,8 @@ static int hold_new(struct engine *e, const struct workload_input *in, struct en
 
 int engine_workload_hold(struct engine *e, const struct workload_input *in,
                          const struct held_amount *held, size_t n) {
-    struct engine_queue *q = map_get(&e->queues, in->queue);
-    struct engine_workload *w = workload_find(e, in->uid);
+    struct queue *q = map_get(&e->queues.by_name, in->queue);
+    struct queue_workload *w = engine_workload(e, in->uid);
     if (q == NULL) {
         return ERR_NOT_FOUND;
     }
@@ -459,7 +347,7 @@ int engine_workload_hold(struct engine *e, const struct workload_input *in,
     bool again = (w->evicting && !in->evicting) || w->priority != in->priority;
     int r = 0;
     preemptor_gone(w); /* what is written was seen */
-    if (!str_eq(w->local, in->local) || !workload_says(e, w, in)) {
+    if (!str_eq(w->local, in->local) || !workload_says(&e->resources, w, in)) {
         r = hold_anew(e, &w, in);
     }
     r = r == 0 ? hold_other(e, w, held, n) : r;
@@ -469,15 +357,22 @@ int engine_workload_hold(struct engine *e, const struct workload_input *in,
         holder_list(w);
     }
     if (r == 0 && again) {
-        tree_retry(e, q);
+        tree_retry(q);
     }
     return r;
 }
 
+void engine_workload_admitted(struct engine *e, struct str uid) {
+    struct queue_workload *w = engine_workload(e, uid);
+    if (w != NULL && w->state == WORKLOAD_HOLDING && !w->admitted) {
+        usage_admitted(&e->queues.usage, w);
+    }
+}
+
 void engine_workload_keep(struct engine *e, struct str uid) {
-    struct engine_workload *w = workload_find(e, uid);
+    struct queue_workload *w = engine_workload(e, uid);
     if (w != NULL && w->state == WORKLOAD_HOLDING && w->evicting) {
-        holder_evicting(e, w, false);
-        tree_retry(e, w->queue);
+        holder_evicting(w, false);
+        tree_retry(w->queue);
     }
 }

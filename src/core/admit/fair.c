@@ -1,5 +1,5 @@
 /*
- * fair (core): dominant resource shares, and the order of heads by tournament. See preempt.h.
+ * fair (core): dominant resource shares, and the order of heads by tournament. See fair.h.
  */
 #include <math.h>
 
@@ -27,7 +27,7 @@ static int64_t borrowed(const struct quota_node *n, size_t at, uint32_t resource
     return sum;
 }
 
-struct share fair_share(const struct engine *e, const struct quota_node *n) {
+struct share fair_share(const struct names *resources, const struct quota_node *n) {
     struct share best = {0};
     if (n->parent == NULL) {
         return best;
@@ -41,9 +41,9 @@ struct share fair_share(const struct engine *e, const struct quota_node *n) {
         int64_t lendable = quota_lendable(n->parent, resource);
         double ratio =
             lendable > 0 ? (double)borrowed(n, i, resource) * 1000 / (double)lendable : 0;
-        if (ratio > best.ratio || (ratio == best.ratio && ratio > 0 &&
-                                   str_cmp(names_text(&e->resource_names, resource),
-                                           names_text(&e->resource_names, best.resource)) < 0)) {
+        if (ratio > best.ratio ||
+            (ratio == best.ratio && ratio > 0 &&
+             str_cmp(names_text(resources, resource), names_text(resources, best.resource)) < 0)) {
             best.ratio = ratio;
             best.resource = resource;
         }
@@ -86,9 +86,9 @@ struct fair_round {
 };
 
 static int knot_cmp(const void *a, const void *b, void *ctx) {
-    const struct engine *e = ctx;
+    const struct preempt *p = ctx;
     const struct knot *x = a, *y = b;
-    if (e->o.prioritize_preemptors && x->best->preempts != y->best->preempts) {
+    if (p->o->prioritize_preemptors && x->best->preempts != y->best->preempts) {
         return x->best->preempts ? -1 : 1;
     }
     if (x->borrows != y->borrows) {
@@ -99,7 +99,7 @@ static int knot_cmp(const void *a, const void *b, void *ctx) {
         return c;
     }
     const struct contender *v = x->best, *w = y->best;
-    if (!e->o.no_priority_in_cohort && v->priority != w->priority) {
+    if (!p->o->no_priority_in_cohort && v->priority != w->priority) {
         return v->priority > w->priority ? -1 : 1;
     }
     if (v->queued_ns != w->queued_ns) {
@@ -109,52 +109,52 @@ static int knot_cmp(const void *a, const void *b, void *ctx) {
 }
 
 /* How the node would stand with its best head admitted. */
-static int knot_measure(struct engine *e, struct knot *k) {
+static int knot_measure(struct preempt *p, struct knot *k) {
     const struct assignment *a = &k->best->entry->a;
-    size_t mark = quota_mark(&e->forest);
+    size_t mark = quota_mark(p->forest);
     int r = 0;
     for (size_t i = 0; i < a->n_held && r == 0; i++) {
-        r = quota_use(&e->forest, a->cells[i], a->held[i].v);
+        r = quota_use(p->forest, a->cells[i], a->held[i].v);
     }
-    k->share = fair_share(e, k->node);
+    k->share = fair_share(p->resources, k->node);
     k->borrows = false;
     for (size_t i = 0; i < a->n_held && !k->borrows; i++) {
         const struct quota_cell *c = quota_cell_of(k->node, a->cells[i]->q.pair);
         k->borrows = c != NULL && c->over;
     }
-    quota_undo(&e->forest, mark);
+    quota_undo(p->forest, mark);
     return r;
 }
 
-static struct knot *knot_new(struct engine *e, const struct quota_node *n) {
-    struct knot *k = ARENA_NEW(&e->cycle.tick, struct knot);
+static struct knot *knot_new(struct preempt *p, const struct quota_node *n) {
+    struct knot *k = ARENA_NEW(p->tick, struct knot);
     if (k != NULL) {
         k->node = n;
-        heap_init(&k->children, knot_cmp, e, offsetof(struct knot, place));
+        heap_init(&k->children, knot_cmp, p, offsetof(struct knot, place));
     }
     return k;
 }
 
 /* A leaf for the head, and the cohorts above it that are not there yet. */
-static int leaf_add(struct engine *e, struct fair_round *r, const struct cycle_entry *x,
+static int leaf_add(struct preempt *p, struct fair_round *r, const struct cycle_entry *x,
                     struct knot **ret) {
     struct quota_node *n = x->w->queue->node;
-    struct knot *below = knot_new(e, n);
-    struct contender *c = ARENA_NEW(&e->cycle.tick, struct contender);
+    struct knot *below = knot_new(p, n);
+    struct contender *c = ARENA_NEW(p->tick, struct contender);
     if (below == NULL || c == NULL) {
         return ERR_NOMEM;
     }
     *c = (struct contender){x, x->preemptor, x->w->priority, x->w->queued_ns,
-                            arena_str(&e->cycle.tick, x->w->uid)};
+                            arena_str(p->tick, x->w->uid)};
     below->best = c;
     *ret = below;
     for (n = n->parent; n != NULL; n = n->parent) {
-        bool known = n->stamp == e->forest.stamp;
-        struct knot *k = known ? n->walk : knot_new(e, n);
+        bool known = n->stamp == p->forest->stamp;
+        struct knot *k = known ? n->walk : knot_new(p, n);
         if (k == NULL) {
             return ERR_NOMEM;
         }
-        n->stamp = e->forest.stamp;
+        n->stamp = p->forest->stamp;
         n->walk = k;
         below->parent = k;
         k->n_children++;
@@ -168,28 +168,28 @@ static int leaf_add(struct engine *e, struct fair_round *r, const struct cycle_e
 }
 
 /* k's best head is known, or there is none: k takes its place among its siblings. */
-static int knot_settle(struct engine *e, struct knot *k) {
-    struct knot *p = k->parent;
-    if (p == NULL) {
+static int knot_settle(struct preempt *p, struct knot *k) {
+    struct knot *up = k->parent;
+    if (up == NULL) {
         return 0;
     }
     if (k->best == NULL) {
-        heap_remove(&p->children, k);
+        heap_remove(&up->children, k);
         return 0;
     }
-    int r = knot_measure(e, k);
+    int r = knot_measure(p, k);
     if (r != 0) {
         return r;
     }
     if (k->place > 0) {
-        heap_fix(&p->children, k);
+        heap_fix(&up->children, k);
         return 0;
     }
-    if (p->children.v == NULL) {
-        p->children.v = ARENA_ARRAY(&e->cycle.tick, void *, p->n_children);
-        p->children.cap = p->children.v != NULL ? p->n_children : 0;
+    if (up->children.v == NULL) {
+        up->children.v = ARENA_ARRAY(p->tick, void *, up->n_children);
+        up->children.cap = up->children.v != NULL ? up->n_children : 0;
     }
-    return p->children.v != NULL ? heap_push(&p->children, k) : ERR_NOMEM;
+    return up->children.v != NULL ? heap_push(&up->children, k) : ERR_NOMEM;
 }
 
 static void knot_choose(struct knot *k) {
@@ -198,34 +198,34 @@ static void knot_choose(struct knot *k) {
 }
 
 /* From a leaf up: every cohort whose children have all been settled is settled in turn. */
-static int settle_up(struct engine *e, struct knot *leaf) {
-    int r = knot_settle(e, leaf);
+static int settle_up(struct preempt *p, struct knot *leaf) {
+    int r = knot_settle(p, leaf);
     for (struct knot *k = leaf->parent; r == 0 && k != NULL && k->children.n == k->n_children;
          k = k->parent) {
         knot_choose(k);
-        r = knot_settle(e, k);
+        r = knot_settle(p, k);
     }
     return r;
 }
 
-int fair_begin(struct engine *e, const struct cycle_entry *entries, size_t n,
+int fair_begin(struct preempt *p, const struct cycle_entry *entries, size_t n,
                struct fair_round **ret) {
-    struct fair_round *r = ARENA_NEW(&e->cycle.tick, struct fair_round);
-    struct knot **leaves = ARENA_ARRAY(&e->cycle.tick, struct knot *, n + 1);
+    struct fair_round *r = ARENA_NEW(p->tick, struct fair_round);
+    struct knot **leaves = ARENA_ARRAY(p->tick, struct knot *, n + 1);
     if (r == NULL || leaves == NULL) {
         return ERR_NOMEM;
     }
     r->entries = entries;
-    r->roots = ARENA_ARRAY(&e->cycle.tick, struct knot *, n + 1);
+    r->roots = ARENA_ARRAY(p->tick, struct knot *, n + 1);
     int code = r->roots != NULL ? 0 : ERR_NOMEM;
-    e->forest.stamp++;
+    p->forest->stamp++;
     for (size_t i = 0; i < n && code == 0; i++) {
         if (entries[i].w != NULL) {
-            code = leaf_add(e, r, &entries[i], &leaves[i]);
+            code = leaf_add(p, r, &entries[i], &leaves[i]);
         }
     }
     for (size_t i = 0; i < n && code == 0; i++) {
-        code = leaves[i] != NULL ? settle_up(e, leaves[i]) : 0;
+        code = leaves[i] != NULL ? settle_up(p, leaves[i]) : 0;
     }
     if (code == 0) {
         *ret = r;
@@ -234,19 +234,19 @@ int fair_begin(struct engine *e, const struct cycle_entry *entries, size_t n,
 }
 
 /* The leaf given last goes, and usage may have changed on its way up. */
-static int refresh(struct engine *e, struct knot *leaf) {
+static int refresh(struct preempt *p, struct knot *leaf) {
     leaf->best = NULL;
-    int r = knot_settle(e, leaf);
+    int r = knot_settle(p, leaf);
     for (struct knot *k = leaf->parent; k != NULL && r == 0; k = k->parent) {
         knot_choose(k);
-        r = knot_settle(e, k);
+        r = knot_settle(p, k);
     }
     return r;
 }
 
-int fair_pop(struct engine *e, struct fair_round *r, ptrdiff_t *ret) {
+int fair_pop(struct preempt *p, struct fair_round *r, ptrdiff_t *ret) {
     if (r->last != NULL) {
-        int code = refresh(e, r->last);
+        int code = refresh(p, r->last);
         if (code != 0) {
             return code;
         }

@@ -18,7 +18,7 @@ struct target {
     const struct quota_node *node;
     struct target *parent, *first, *next; /* children, unordered */
     struct source *source;                /* of a queue */
-    struct engine_workload *retry;        /* its first candidate that failed the first strategy */
+    struct queue_workload *retry;         /* its first candidate that failed the first strategy */
     struct share share;
     bool started; /* source->head is known */
     bool failed;  /* no candidate of it, from head on, passed the first strategy */
@@ -41,7 +41,7 @@ static bool is_short(const struct search *s, uint32_t pair) {
 
 /* Queues below n that borrow what is short. Cohorts that borrow nothing give nothing. */
 static int collect(struct search *s, const struct quota_node *n, const struct quota_node *skip) {
-    uint64_t stamp = s->e->forest.stamp;
+    uint64_t stamp = s->p->forest->stamp;
     for (size_t i = 0; i < n->n_cells; i++) {
         bool wanted = is_short(s, n->cells[i].q.pair);
         for (struct quota_cell *c = n->cells[i].over_first; c != NULL; c = c->over_next) {
@@ -65,7 +65,7 @@ static int collect(struct search *s, const struct quota_node *n, const struct qu
 static int collect_all(struct search *s) {
     int r = source_add(s, s->q, NULL, SOURCE_OWN, s->q->within_queue);
     const struct quota_node *below = s->q->node;
-    s->e->forest.stamp++;
+    s->p->forest->stamp++;
     if (s->q->reclaim != PREEMPT_NEVER) {
         for (const struct quota_node *a = below->parent; a != NULL && r == 0; a = a->parent) {
             r = collect(s, a, below);
@@ -78,13 +78,13 @@ static int collect_all(struct search *s) {
 /* ---- the tree of targets ---- */
 
 static struct target *target_of(struct search *s, struct quota_node *n) {
-    if (n->stamp == s->e->forest.stamp) {
+    if (n->stamp == s->p->forest->stamp) {
         return n->walk;
     }
     struct target *t = ARENA_NEW(&s->m->memory, struct target);
     if (t != NULL) {
         t->node = n;
-        n->stamp = s->e->forest.stamp;
+        n->stamp = s->p->forest->stamp;
         n->walk = t;
     }
     return t;
@@ -93,12 +93,12 @@ static struct target *target_of(struct search *s, struct quota_node *n) {
 /* *ret NULL: no queue that may have candidates. */
 static int targets_build(struct search *s, struct target **ret) {
     struct target *root = NULL;
-    s->e->forest.stamp++;
+    s->p->forest->stamp++;
     for (size_t i = 0; i < s->m->sources.n; i++) {
         struct source *x = &s->m->sources.v[i];
         struct target *t = NULL, *below = NULL;
         for (struct quota_node *n = x->q->node; n != NULL; n = n->parent) {
-            bool known = n->stamp == s->e->forest.stamp;
+            bool known = n->stamp == s->p->forest->stamp;
             t = target_of(s, n);
             if (t == NULL) {
                 return ERR_NOMEM;
@@ -118,7 +118,7 @@ static int targets_build(struct search *s, struct target **ret) {
         }
     }
     for (struct quota_node *n = s->q->node; n != NULL; n = n->parent) {
-        if (n->stamp == s->e->forest.stamp) {
+        if (n->stamp == s->p->forest->stamp) {
             ((struct target *)n->walk)->on_path = true;
         }
     }
@@ -135,7 +135,7 @@ static int start(struct search *s, struct target *t) {
 /* What it is now: its share, and its first candidate. Those that give nothing are pruned. */
 static int refresh(struct search *s, struct target *t) {
     if (!t->fresh) {
-        t->share = fair_share(s->e, t->node);
+        t->share = fair_share(s->p->resources, t->node);
         t->fresh = true;
     }
     if (!t->share.borrows && !t->on_path) {
@@ -212,16 +212,16 @@ static int asker_use(struct search *s, int64_t sign) {
     int r = 0;
     for (size_t i = 0; i < s->ask->n_needs && r == 0; i++) {
         const struct preempt_need *n = &s->ask->needs[i];
-        r = n->uncounted ? 0 : quota_use(&s->e->forest, n->cell, sign * n->v);
+        r = n->uncounted ? 0 : quota_use(s->p->forest, n->cell, sign * n->v);
     }
     return r;
 }
 
 static int fits_now(struct search *s, bool *ret) {
-    size_t mark = quota_mark(&s->e->forest);
+    size_t mark = quota_mark(s->p->forest);
     int r = asker_use(s, -1);
     bool fits = r == 0 && search_fits(s, true);
-    quota_undo(&s->e->forest, mark);
+    quota_undo(s->p->forest, mark);
     *ret = fits;
     return r;
 }
@@ -236,7 +236,7 @@ static int take(struct search *s, struct target *t, enum preempt_reason reason, 
     return r == 0 ? fits_now(s, ret_fits) : r;
 }
 
-static bool held_alike(const struct engine_workload *a, const struct engine_workload *b) {
+static bool held_alike(const struct queue_workload *a, const struct queue_workload *b) {
     bool same = a->n_held == b->n_held;
     for (size_t i = 0; same && i < a->n_held; i++) {
         same = a->held[i].flavor == b->held[i].flavor && a->held[i].v == b->held[i].v &&
@@ -246,11 +246,11 @@ static bool held_alike(const struct engine_workload *a, const struct engine_work
 }
 
 static int share_without(struct search *s, const struct quota_node *side,
-                         const struct engine_workload *w, struct share *ret) {
-    size_t mark = quota_mark(&s->e->forest);
-    int r = held_move(s->e, w, -1);
-    *ret = fair_share(s->e, side);
-    quota_undo(&s->e->forest, mark);
+                         const struct queue_workload *w, struct share *ret) {
+    size_t mark = quota_mark(s->p->forest);
+    int r = holder_move(s->p->forest, w, -1);
+    *ret = fair_share(s->p->resources, side);
+    quota_undo(s->p->forest, mark);
     return r;
 }
 
@@ -258,7 +258,7 @@ static int share_without(struct search *s, const struct quota_node *side,
  * comes back to this side until it is exhausted. */
 static void give_up(const struct search *s, struct target *t) {
     t->pruned = true;
-    if (t->touched && !t->on_path && !fair_share(s->e, t->node).borrows) {
+    if (t->touched && !t->on_path && !fair_share(s->p->resources, t->node).borrows) {
         return; /* it was out of the question anyway */
     }
     t->failed = t->failed || t->source != NULL;
@@ -278,16 +278,17 @@ static struct target *side_target(const struct quota_node *side) {
 static int take_by_share(struct search *s, struct target *t, enum fair_strategy strategy,
                          bool *ret_fits) {
     const struct quota_node *asker, *side;
-    struct engine_workload *failed = NULL;
+    struct queue_workload *failed = NULL;
     sides(s, t, &asker, &side);
-    struct share mine = fair_share(s->e, asker), before = fair_share(s->e, side);
+    struct share mine = fair_share(s->p->resources, asker),
+                 before = fair_share(s->p->resources, side);
     int against = share_cmp(&mine, &before);
     if (against > 0 || (strategy == FAIR_INITIAL_SHARE && against == 0)) {
         give_up(s, side_target(side));
         return 0;
     }
     for (; t->source->head != NULL; source_next(s, t->source)) {
-        struct engine_workload *w = t->source->head;
+        struct queue_workload *w = t->source->head;
         bool passes = strategy == FAIR_INITIAL_SHARE;
         if (!passes && (failed == NULL || !held_alike(failed, w))) {
             struct share after;
@@ -344,7 +345,7 @@ static int unprune(struct search *s, struct target *t) {
     int r = t->failed ? start(s, t) : 0;
     t->pruned = false;
     if (t->source != NULL) {
-        struct engine_workload *first = t->failed ? t->source->head : NULL;
+        struct queue_workload *first = t->failed ? t->source->head : NULL;
         t->source->head = t->retry != NULL ? t->retry : first;
         t->started = true;
     }
@@ -364,7 +365,8 @@ static int second_strategy(struct search *s, struct target *root, bool *ret_fits
         }
         const struct quota_node *asker, *side;
         sides(s, t, &asker, &side);
-        struct share mine = fair_share(s->e, asker), theirs = fair_share(s->e, side);
+        struct share mine = fair_share(s->p->resources, asker),
+                     theirs = fair_share(s->p->resources, side);
         if (share_cmp(&mine, &theirs) < 0) {
             r = take(s, t, PREEMPT_FAIR_SHARING, ret_fits);
             t->source->head = NULL; /* one for each queue */
@@ -377,14 +379,14 @@ static int second_strategy(struct search *s, struct target *root, bool *ret_fits
 
 int fair_search(struct search *s, bool *ret_found) {
     struct target *root = NULL;
-    unsigned strategies = s->e->o.fair_strategies;
+    unsigned strategies = s->p->o->fair_strategies;
     bool fits = false;
     int r = collect_all(s);
     r = r == 0 ? targets_build(s, &root) : r;
     if (r != 0 || root == NULL) {
         return r;
     }
-    size_t mark = quota_mark(&s->e->forest);
+    size_t mark = quota_mark(s->p->forest);
     r = asker_use(s, 1);
     if (r == 0) {
         r = first_strategy(s, root,
@@ -399,7 +401,7 @@ int fair_search(struct search *s, bool *ret_found) {
         r = asker_use(s, -1);
         r = r == 0 ? search_fill_back(s, true) : r;
     }
-    quota_undo(&s->e->forest, mark);
+    quota_undo(s->p->forest, mark);
     if (r == 0) {
         *ret_found = fits;
     }

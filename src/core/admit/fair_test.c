@@ -13,7 +13,7 @@ static void near(double got, double want) {
 
 static struct share share_of(struct engine *e, bool queue, const char *name) {
     assert_int_equal(quota_settle(&e->forest), 0);
-    return fair_share(e, quota_find(&e->forest, queue, str_of(name)));
+    return fair_share(&e->resources, quota_find(&e->forest, queue, str_of(name)));
 }
 
 static void flat_shares(void **state) {
@@ -85,7 +85,7 @@ static void within_nominal_takes(void **state) {
     struct engine *e = three(0, PREEMPT_LOWER);
     hold_ones(e, "b", 5);
     hold_ones(e, "c", 4);
-    struct engine_workload *w = fixture_wait(e, "w", "a", -5, 1);
+    struct queue_workload *w = fixture_wait(e, "w", "a", -5, 1);
     /* the larger share first; equal shares: the later one, then by uid */
     assert_string_equal(fixture_find(e, w, 1), "b5:reclaim");
     assert_string_equal(fixture_find(e, w, 2), "b5:reclaim b4:reclaim");
@@ -97,7 +97,7 @@ static void shares_decide(void **state) {
     struct engine *e = three(0, PREEMPT_NEVER);
     hold_ones(e, "a", 3);
     hold_ones(e, "b", 6);
-    struct engine_workload *w = fixture_wait(e, "w", "a", -5, 1);
+    struct queue_workload *w = fixture_wait(e, "w", "a", -5, 1);
     /* a would come to 1 over, b down to 2 over: fine; two for two is not */
     assert_string_equal(fixture_find(e, w, 1), "b6:fair");
     assert_string_equal(fixture_find(e, w, 2), "");
@@ -122,7 +122,7 @@ static void zero_weight_takes_last(void **state) {
     fixture_queue(e, &(struct fixture_queue){"b", "all", 4, NO, NO, PREEMPT_NEVER, PREEMPT_ANY});
     fixture_queue(e, &(struct fixture_queue){"l", "all", 2, NO, NO});
     hold_ones(e, "b", 6);
-    struct engine_workload *w = fixture_wait(e, "w", "z", 9, 1);
+    struct queue_workload *w = fixture_wait(e, "w", "z", 9, 1);
     assert_string_equal(fixture_find(e, w, 1), ""); /* its share would be without bound */
     engine_workload_del(e, STR("b6"));
     fixture_hold(e, &(struct fixture_held){"z1", "z", 9, 1, 1});
@@ -135,7 +135,7 @@ static void own_queue_first_when_it_is_largest(void **state) {
     struct engine *e = three(0, PREEMPT_LOWER);
     hold_ones(e, "a", 5);
     hold_ones(e, "b", 4);
-    struct engine_workload *w = fixture_wait(e, "w", "a", 5, 1);
+    struct queue_workload *w = fixture_wait(e, "w", "a", 5, 1);
     assert_string_equal(fixture_find(e, w, 1), "a5:own");
     engine_free(e);
     e = fixture_new((struct engine_options){.fair_sharing = true});
@@ -160,7 +160,7 @@ struct heads {
 
 /* A head for every queue that asks for something of its own. */
 static void heads_make(struct heads *h, struct random_case *c, struct prng *r) {
-    uint32_t cpu = names_find(&c->e->resource_names, STR("cpu"));
+    uint32_t cpu = names_find(&c->e->resources, STR("cpu"));
     *h = (struct heads){0};
     for (size_t i = 0; i < HEADS; i++) {
         h->v[i].w = fixture_wait(c->e, random_name(c, 'h', i), c->names[4 + i],
@@ -191,7 +191,7 @@ static struct share standing(struct engine *e, const struct cycle_entry *x,
                              const struct quota_node *n, bool *ret_borrows) {
     size_t mark = quota_mark(&e->forest);
     heads_use(e, x);
-    struct share s = fair_share(e, n);
+    struct share s = fair_share(&e->resources, n);
     *ret_borrows = false;
     for (size_t i = 0; i < x->a.n_held; i++) {
         const struct quota_cell *c = quota_cell_of(n, x->a.cells[i]->q.pair);
@@ -264,9 +264,9 @@ static void tournament_as_measured_anew(void **state) {
         random_case(&c, seed, (struct engine_options){.fair_sharing = true});
         prng_seed(&r, seed);
         heads_make(&h, &c, &r);
-        assert_int_equal(fair_begin(c.e, h.v, HEADS, &round), 0);
+        assert_int_equal(fair_begin(&c.e->preempt, h.v, HEADS, &round), 0);
         for (size_t k = 0; k < HEADS; k++) {
-            assert_int_equal(fair_pop(c.e, round, &got), 0);
+            assert_int_equal(fair_pop(&c.e->preempt, round, &got), 0);
             assert_in_range(got, 0, HEADS - 1);
             const struct quota_node *n = h.v[got].w->queue->node;
             assert_false(h.done[got]);
@@ -278,7 +278,7 @@ static void tournament_as_measured_anew(void **state) {
                 heads_use(c.e, &h.v[got]);
             }
         }
-        assert_int_equal(fair_pop(c.e, round, &got), 0);
+        assert_int_equal(fair_pop(&c.e->preempt, round, &got), 0);
         assert_int_equal(got, -1);
         quota_touch_all(&c.e->forest); /* what the heads used is nobody's */
         engine_free(c.e);

@@ -10,35 +10,19 @@
 
 #include "core/admit/preempt_private.h"
 
-int holder_order(const void *a, const void *b) {
-    const struct engine_workload *x = a, *y = b;
-    if (x->evicting != y->evicting) {
-        return x->evicting ? -1 : 1;
-    }
-    if (x->priority != y->priority) {
-        return x->priority < y->priority ? -1 : 1;
-    }
-    int64_t p = x->reserved_ns != 0 ? x->reserved_ns : INT64_MAX;
-    int64_t q = y->reserved_ns != 0 ? y->reserved_ns : INT64_MAX;
-    if (p != q) {
-        return p > q ? -1 : 1;
-    }
-    return str_cmp(x->uid, y->uid);
-}
-
 /* ---- steps inside a trial ---- */
 
-int victims_remove(struct engine *e, const struct victim *v, size_t n) {
+int preempt_remove(struct preempt *p, const struct victim *v, size_t n) {
     int r = 0;
     for (size_t i = 0; i < n && r == 0; i++) {
-        r = held_move(e, v[i].w, -1);
+        r = holder_move(p->forest, v[i].w, -1);
     }
     return r;
 }
 
-int victim_take(struct search *s, struct engine_workload *w, enum preempt_reason reason) {
+int victim_take(struct search *s, struct queue_workload *w, enum preempt_reason reason) {
     int r = victim_vec_push(&s->m->out, (struct victim){w, reason});
-    return r == 0 ? held_move(s->e, w, -1) : r;
+    return r == 0 ? holder_move(s->p->forest, w, -1) : r;
 }
 
 bool search_fits(const struct search *s, bool borrow) {
@@ -59,7 +43,7 @@ int search_fill_back(struct search *s, bool borrow) {
     struct victim_vec *out = &s->m->out;
     for (size_t i = out->n - 1; i > 0; i--) {
         struct victim one = out->v[i - 1];
-        int r = held_move(s->e, one.w, 1);
+        int r = holder_move(s->p->forest, one.w, 1);
         if (r != 0) {
             return r;
         }
@@ -67,7 +51,7 @@ int search_fill_back(struct search *s, bool borrow) {
         if (!search_fits(s, borrow)) {
             out->n++;
             out->v[i - 1] = one;
-            r = held_move(s->e, one.w, -1);
+            r = holder_move(s->p->forest, one.w, -1);
         }
         if (r != 0) {
             return r;
@@ -85,7 +69,7 @@ bool preempt_gives(const struct quota_node *n) {
 /* Queues below n, other than those below `skip`, that use more than their own of what is short. */
 static int collect(struct search *s, const struct quota_node *n, const struct quota_node *skip,
                    const struct quota_node *lca, enum source_list list) {
-    uint64_t stamp = s->e->forest.stamp;
+    uint64_t stamp = s->p->forest->stamp;
     for (size_t i = 0; i < s->ask->n_needs; i++) {
         if (!s->ask->needs[i].short_) {
             continue;
@@ -124,7 +108,7 @@ static int collect_cohort(struct search *s, bool priority) {
             rest[n++] = need->v;
         }
     }
-    s->e->forest.stamp++;
+    s->p->forest->stamp++;
     bool advantage = quota_own_room(cells, rest, n);
     const struct quota_node *below = s->q->node;
     int r = 0;
@@ -186,7 +170,7 @@ static int run_through(struct search *s, enum source_list list, bool evicting, b
                        bool *ret_fits) {
     int r = run_begin(s, list, evicting);
     for (struct source *x; r == 0 && (x = heap_pop(&s->m->merge)) != NULL;) {
-        struct engine_workload *w = x->head;
+        struct queue_workload *w = x->head;
         bool spared = spared_by_borrowing(s, x);
         if (x->lca != NULL && !source_borrows(s, x)) {
             x->head = NULL; /* usage only falls from here on: nor is any other of this queue */
@@ -251,7 +235,7 @@ static int attempt(struct search *s, bool borrow, bool *ret_found) {
         *ret_found = false;
         return 0;
     }
-    size_t mark = quota_mark(&s->e->forest);
+    size_t mark = quota_mark(s->p->forest);
     s->m->out.n = 0;
     for (int run = 0; run < 2 * SOURCE_LISTS && r == 0 && !fits; run++) {
         enum source_list list = run % SOURCE_LISTS;
@@ -262,7 +246,7 @@ static int attempt(struct search *s, bool borrow, bool *ret_found) {
     if (r == 0 && fits) {
         r = search_fill_back(s, borrow);
     }
-    quota_undo(&s->e->forest, mark);
+    quota_undo(s->p->forest, mark);
     if (r == 0) {
         *ret_found = fits;
     }
@@ -316,31 +300,31 @@ static int classical_search(struct search *s, bool *ret_found) {
 
 /* ---- what others call ---- */
 
-static struct preempt_scratch *scratch_of(struct engine *e) {
-    if (e->scratch == NULL) {
-        e->scratch = mem_zalloc(sizeof(*e->scratch));
-        if (e->scratch != NULL) {
-            arena_init(&e->scratch->memory, (size_t)256 << 20);
+static struct preempt_scratch *scratch_of(struct preempt *p) {
+    if (p->scratch == NULL) {
+        p->scratch = mem_zalloc(sizeof(*p->scratch));
+        if (p->scratch != NULL) {
+            arena_init(&p->scratch->memory, (size_t)256 << 20);
         }
     }
-    return e->scratch;
+    return p->scratch;
 }
 
-void preempt_free(struct engine *e) {
-    if (e->scratch != NULL) {
-        source_vec_release(&e->scratch->sources);
-        victim_vec_release(&e->scratch->out);
-        heap_release(&e->scratch->merge);
-        arena_release(&e->scratch->memory);
-        mem_free(e->scratch);
-        e->scratch = NULL;
+void preempt_release(struct preempt *p) {
+    if (p->scratch != NULL) {
+        source_vec_release(&p->scratch->sources);
+        victim_vec_release(&p->scratch->out);
+        heap_release(&p->scratch->merge);
+        arena_release(&p->scratch->memory);
+        mem_free(p->scratch);
+        p->scratch = NULL;
     }
 }
 
-/* The victims into e->scratch->out; none when it cannot be done. */
-static int search_run(struct search *s, struct engine *e, const struct preempt_ask *ask) {
+/* The victims into p->scratch->out; none when it cannot be done. */
+static int search_run(struct search *s, struct preempt *p, const struct preempt_ask *ask) {
     *s = (struct search){
-        .e = e, .ask = ask, .q = ask->w->queue, .wake_ns = INT64_MAX, .m = scratch_of(e)};
+        .p = p, .ask = ask, .q = ask->w->queue, .wake_ns = INT64_MAX, .m = scratch_of(p)};
     if (s->m == NULL) {
         return ERR_NOMEM;
     }
@@ -349,23 +333,23 @@ static int search_run(struct search *s, struct engine *e, const struct preempt_a
     s->m->merge.cmp = source_heads;
     s->m->merge.ctx = s;
     s->m->merge.place = HEAP_NO_PLACE;
-    uint64_t before = e->o.check_undo ? quota_digest(&e->forest) : 0;
+    uint64_t before = p->o->check_undo ? quota_digest(p->forest) : 0;
     bool found = false;
-    int r = e->o.fair_sharing ? fair_search(s, &found) : classical_search(s, &found);
-    assert(!e->o.check_undo || before == quota_digest(&e->forest));
+    int r = p->o->fair_sharing ? fair_search(s, &found) : classical_search(s, &found);
+    assert(!p->o->check_undo || before == quota_digest(p->forest));
     if (r != 0 || !found) {
         s->m->out.n = 0;
     }
     return r;
 }
 
-int preempt_find(struct engine *e, const struct preempt_ask *ask, struct victim **ret,
+int preempt_find(struct preempt *p, const struct preempt_ask *ask, struct victim **ret,
                  size_t *ret_n, bool *ret_protected, int64_t *ret_wake_ns) {
     struct search s;
-    int r = search_run(&s, e, ask);
+    int r = search_run(&s, p, ask);
     struct victim *v = NULL;
     if (r == 0 && s.m->out.n > 0) {
-        v = ARENA_ARRAY(&e->cycle.tick, struct victim, s.m->out.n);
+        v = ARENA_ARRAY(p->tick, struct victim, s.m->out.n);
         if (v == NULL) {
             return ERR_NOMEM;
         }
@@ -383,20 +367,20 @@ int preempt_find(struct engine *e, const struct preempt_ask *ask, struct victim 
     return 0;
 }
 
-int preempt_oracle(struct engine *e, struct engine_workload *w, struct quota_cell *cell, int64_t v,
+int preempt_oracle(struct preempt *p, struct queue_workload *w, struct quota_cell *cell, int64_t v,
                    enum assign_mode *ret_mode, uint32_t *ret_borrow) {
     struct preempt_need need = {cell, v, true};
     struct preempt_ask ask = {.w = w, .needs = &need, .n_needs = 1};
     struct search s;
     bool smaller, own = false;
-    int r = search_run(&s, e, &ask);
+    int r = search_run(&s, p, &ask);
     if (r != 0) {
         return r;
     }
-    size_t mark = quota_mark(&e->forest);
-    r = victims_remove(e, s.m->out.v, s.m->out.n);
+    size_t mark = quota_mark(p->forest);
+    r = preempt_remove(p, s.m->out.v, s.m->out.n);
     uint32_t borrow = quota_lowest_fit(cell, v, &smaller);
-    quota_undo(&e->forest, mark);
+    quota_undo(p->forest, mark);
     if (r != 0) {
         return r;
     }

@@ -10,20 +10,22 @@
 
 #include <math.h>
 
+#include "core/admit/fair.h"
 #include "core/admit/victim_rules.h"
+#include "core/queue/holder.h"
 
 enum source_list { SOURCE_HIERARCHY, SOURCE_PRIORITY, SOURCE_OWN, SOURCE_LISTS };
 
 struct source {
-    struct engine_queue *q;
+    struct queue *q;
     const struct quota_node *lca; /* the lowest cohort above both; NULL for the asker's own queue */
     enum source_list list;
     enum preempt_policy policy;
-    struct engine_workload *head; /* the next candidate; NULL: no more */
+    struct queue_workload *head; /* the next candidate; NULL: no more */
     struct tree_pos at;
     bool past;     /* the cursor is beyond those that are evicting */
     bool by_usage; /* candidates are ordered by the usage of their LocalQueues: sorted[] */
-    struct engine_workload **sorted;
+    struct queue_workload **sorted;
     size_t n_sorted, i_sorted;
 };
 VEC(source_vec, struct source);
@@ -38,9 +40,9 @@ struct preempt_scratch {
 };
 
 struct search {
-    struct engine *e;
+    struct preempt *p;
     const struct preempt_ask *ask;
-    struct engine_queue *q; /* the asker's */
+    struct queue *q; /* the asker's */
     struct preempt_scratch *m;
     bool protected;
     int64_t wake_ns;
@@ -56,9 +58,9 @@ static inline int share_cmp(const struct share *a, const struct share *b) {
 
 /* preempt_source.c */
 bool source_spares(const struct search *s, const struct source *x,
-                   const struct engine_workload *w); /* by preempt_ask.place */
-bool source_uses(const struct search *s, const struct engine_workload *w);
-int source_add(struct search *s, struct engine_queue *q, const struct quota_node *lca,
+                   const struct queue_workload *w); /* by preempt_ask.place */
+bool source_uses(const struct search *s, const struct queue_workload *w);
+int source_add(struct search *s, struct queue *q, const struct quota_node *lca,
                enum source_list list, enum preempt_policy policy);
 int source_start(struct search *s, struct source *x); /* to the first candidate */
 void source_next(struct search *s, struct source *x); /* to the one after head */
@@ -66,12 +68,12 @@ void source_next(struct search *s, struct source *x); /* to the one after head *
  * do. */
 void source_skip_priority(struct search *s, struct source *x);
 /* Victim order among candidates of two queues (or of one, by usage): never 0 for two workloads. */
-int candidate_cmp(const struct search *s, const struct engine_workload *a,
-                  const struct engine_workload *b);
+int candidate_cmp(const struct search *s, const struct queue_workload *a,
+                  const struct queue_workload *b);
 
 /* preempt.c */
 /* Steps inside a trial. */
-int victim_take(struct search *s, struct engine_workload *w, enum preempt_reason reason);
+int victim_take(struct search *s, struct queue_workload *w, enum preempt_reason reason);
 bool search_fits(const struct search *s, bool borrow);
 int search_fill_back(struct search *s, bool borrow);
 

@@ -15,7 +15,7 @@ static void hold3(struct engine *e, const char *queue, const char *uids[3], cons
 }
 
 static void order_of_holders(void **state) {
-    struct engine_workload v[] = {
+    struct queue_workload v[] = {
         {.uid = STR("evicting"), .priority = 9, .reserved_ns = 1, .evicting = true},
         {.uid = STR("low"), .priority = 1, .reserved_ns = 5},
         {.uid = STR("unknown"), .priority = 2},
@@ -34,7 +34,7 @@ static void order_of_holders(void **state) {
 static void fills_back(void **state) {
     struct engine *e = one_queue(7, PREEMPT_LOWER);
     hold3(e, "q", (const char *[]){"p1", "p2", "p3"}, (int64_t[]){1, 2, 4});
-    struct engine_workload *w = fixture_wait(e, "w", "q", 10, 1);
+    struct queue_workload *w = fixture_wait(e, "w", "q", 10, 1);
     assert_string_equal(fixture_find(e, w, 4), "p3:own");
     engine_free(e);
     e = one_queue(10, PREEMPT_LOWER);
@@ -68,7 +68,7 @@ static void policies_within(void **state) {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct engine *e = one_queue(4, cases[i].policy);
         fixture_hold(e, &(struct fixture_held){"p", "q", 5, 4, 1, .queued_ns = 100});
-        struct engine_workload *w = fixture_wait(e, "w", "q", cases[i].priority, cases[i].queued);
+        struct queue_workload *w = fixture_wait(e, "w", "q", cases[i].priority, cases[i].queued);
         assert_string_equal(fixture_find(e, w, 4), cases[i].want);
         engine_free(e);
     }
@@ -76,11 +76,11 @@ static void policies_within(void **state) {
 
 static void other_flavors_stay(void **state) {
     struct engine *e = one_queue(4, PREEMPT_LOWER);
-    struct held_amount other = {0, names_find(&e->flavor_names, STR("g")),
-                                names_find(&e->resource_names, STR("cpu")), 9};
+    struct held_amount other = {0, names_find(&e->flavors.names, STR("g")),
+                                names_find(&e->resources, STR("cpu")), 9};
     fixture_hold_pairs(e, &(struct fixture_held){"g", "q", 0, 0, 1}, &other, 1);
     fixture_hold(e, &(struct fixture_held){"f", "q", 1, 4, 1});
-    struct engine_workload *w = fixture_wait(e, "w", "q", 5, 1);
+    struct queue_workload *w = fixture_wait(e, "w", "q", 5, 1);
     assert_string_equal(fixture_find(e, w, 1), "f:own");
     engine_free(e);
 }
@@ -102,7 +102,7 @@ static void reclaims_what_is_lent(void **state) {
         fixture_hold(e, &(struct fixture_held){uids[i], "b", 5, 2, i + 1});
     }
     fixture_hold(e, &(struct fixture_held){"c1", "c", 0, 4, 9});
-    struct engine_workload *w = fixture_wait(e, "w", "a", 1, 1);
+    struct queue_workload *w = fixture_wait(e, "w", "a", 1, 1);
     /* c uses no more than its own; of b the latest go, and only until it is back at its own */
     assert_string_equal(fixture_find(e, w, 4), "b4:reclaim b3:reclaim");
     assert_string_equal(fixture_find(e, w, 2), "b4:reclaim");
@@ -126,7 +126,7 @@ static void evicts_while_borrowing(void **state) {
         fixture_hold(e, &(struct fixture_held){"b1", "b", 2, 8, 1});
         /* 6 is more than a's own: it would borrow. With the threshold, b1 is too important; with no such policy,
          * no */
-        struct engine_workload *w = fixture_wait(e, "w", "a", 5, 1);
+        struct queue_workload *w = fixture_wait(e, "w", "a", 5, 1);
         assert_string_equal(fixture_find(e, w, 6), threshold == 0 ? "b1:borrowing" : "");
         assert_string_equal(fixture_find(e, w, 4), "b1:reclaim");
         engine_free(e);
@@ -146,7 +146,7 @@ static void hierarchy_gives_the_right(void **state) {
     fixture_hold(e, &(struct fixture_held){"b1", "b", 9, 4, 1});
     fixture_hold(e, &(struct fixture_held){"b2", "b", 9, 3, 2});
     fixture_hold(e, &(struct fixture_held){"c1", "c", 9, 1, 1});
-    struct engine_workload *w = fixture_wait(e, "w", "a", 0, 1);
+    struct queue_workload *w = fixture_wait(e, "w", "a", 0, 1);
     /* c1 is beside, not above what is left's: it is no hierarchy candidate, and a borrows, so it stays */
     assert_string_equal(fixture_find(e, w, 3), "b2:reclaim");
     assert_string_equal(fixture_find(e, w, 5), "");
@@ -158,23 +158,23 @@ static void spares_the_protected(void **state) {
     fixture_hold(e, &(struct fixture_held){"until", "q", 0, 2, 1, .protected_until_ns = 500});
     fixture_hold(e, &(struct fixture_held){"young", "q", 1, 2, 90, .minimum_runtime_ns = 100});
     fixture_hold(e, &(struct fixture_held){"out", "q", 2, 2, 1, true, .protected_until_ns = 900});
-    struct engine_workload *w = fixture_wait(e, "w", "q", 5, 1);
+    struct queue_workload *w = fixture_wait(e, "w", "q", 5, 1);
     struct preempt_need need = {fixture_cell(e, true, "q"), 4, true};
     struct preempt_ask ask = {.w = w, .needs = &need, .n_needs = 1};
     struct victim *v;
     size_t n;
     bool protected;
     int64_t wake = INT64_MAX;
-    e->now_ns = 100;
-    assert_int_equal(preempt_find(e, &ask, &v, &n, &protected, &wake), 0);
+    e->preempt.now_ns = 100;
+    assert_int_equal(preempt_find(&e->preempt, &ask, &v, &n, &protected, &wake), 0);
     assert_int_equal(n, 0);
     assert_true(protected);
     assert_int_equal(wake, 190);
     assert_string_equal(fixture_find(e, w, 2), "out:own"); /* evicting already, protected or not */
-    e->now_ns = 190;
+    e->preempt.now_ns = 190;
     assert_string_equal(fixture_find(e, w, 4), "out:own young:own");
-    e->now_ns = 500;
-    assert_int_equal(preempt_find(e, &ask, &v, &n, &protected, &wake), 0);
+    e->preempt.now_ns = 500;
+    assert_int_equal(preempt_find(&e->preempt, &ask, &v, &n, &protected, &wake), 0);
     assert_int_equal(n, 2);
     assert_false(protected);
     engine_free(e);
@@ -184,18 +184,20 @@ static void oracle_answers(void **state) {
     struct engine *e = cohort(PREEMPT_ANY, PREEMPT_NEVER);
     fixture_hold(e, &(struct fixture_held){"b1", "b", 5, 8, 1});
     fixture_hold(e, &(struct fixture_held){"a1", "a", 0, 4, 1});
-    struct engine_workload *w = fixture_wait(e, "w", "a", 1, 1);
+    struct queue_workload *w = fixture_wait(e, "w", "a", 1, 1);
     struct quota_cell *c = fixture_cell(e, true, "a");
     enum assign_mode mode;
     uint32_t borrow;
-    assert_int_equal(preempt_oracle(e, w, c, 4, &mode, &borrow), 0);
+    assert_int_equal(preempt_oracle(&e->preempt, w, c, 4, &mode, &borrow), 0);
     assert_int_equal(mode, MODE_PREEMPT);
     assert_int_equal(borrow, 0);
     engine_workload_del(e, STR("a1"));
     fixture_hold(e, &(struct fixture_held){"c1", "c", 9, 4, 1});
-    assert_int_equal(preempt_oracle(e, w, fixture_cell(e, true, "a"), 4, &mode, &borrow), 0);
+    assert_int_equal(preempt_oracle(&e->preempt, w, fixture_cell(e, true, "a"), 4, &mode, &borrow),
+                     0);
     assert_int_equal(mode, MODE_RECLAIM);
-    assert_int_equal(preempt_oracle(e, w, fixture_cell(e, true, "a"), 5, &mode, &borrow), 0);
+    assert_int_equal(preempt_oracle(&e->preempt, w, fixture_cell(e, true, "a"), 5, &mode, &borrow),
+                     0);
     assert_int_equal(mode, MODE_NO_CANDIDATES);
     assert_int_equal(borrow, 1);
     engine_free(e);
@@ -218,10 +220,10 @@ static void a_further_test(void **state) {
     struct victim *v;
     bool protected;
     int64_t wake = INT64_MAX;
-    assert_int_equal(preempt_find(e, &ask, &v, &n, &protected, &wake), 0);
+    assert_int_equal(preempt_find(&e->preempt, &ask, &v, &n, &protected, &wake), 0);
     assert_int_equal(n, 2);
     wanted = 4;
-    assert_int_equal(preempt_find(e, &ask, &v, &n, &protected, &wake), 0);
+    assert_int_equal(preempt_find(&e->preempt, &ask, &v, &n, &protected, &wake), 0);
     assert_int_equal(n, 0);
     engine_free(e);
 }
@@ -250,12 +252,12 @@ static void a_place_of_borrowers(void **state) {
     z.name = STR("q");
     z.reclaim = PREEMPT_ANY;
     assert_int_equal(engine_queue_put(e, &z), 0);
-    uint32_t r = names_find(&e->resource_names, cpu);
-    struct held_amount held[2] = {{0, names_find(&e->flavor_names, STR("f")), r, 1},
-                                  {0, names_find(&e->flavor_names, STR("g")), r, 1}};
+    uint32_t r = names_find(&e->resources, cpu);
+    struct held_amount held[2] = {{0, names_find(&e->flavors.names, STR("f")), r, 1},
+                                  {0, names_find(&e->flavors.names, STR("g")), r, 1}};
     fixture_hold_pairs(e, &(struct fixture_held){"own", "z", 0, 1, 1}, &held[0], 1);
     fixture_hold_pairs(e, &(struct fixture_held){"lent", "z", 0, 1, 1}, &held[1], 1);
-    struct engine_workload *w = fixture_wait(e, "w", "q", 0, 1);
+    struct queue_workload *w = fixture_wait(e, "w", "q", 0, 1);
     assert_int_equal(quota_settle(&e->forest), 0);
     struct preempt_need needs[2];
     char to[2][8] = {"own", "lent"}; /* whose place would do */
@@ -274,7 +276,7 @@ static void a_place_of_borrowers(void **state) {
         size_t n;
         bool protected;
         int64_t wake = INT64_MAX;
-        assert_int_equal(preempt_find(e, &ask, &v, &n, &protected, &wake), 0);
+        assert_int_equal(preempt_find(&e->preempt, &ask, &v, &n, &protected, &wake), 0);
         assert_int_equal(n, lent);
         assert_true(n == 0 || str_is(v[0].w->uid, "lent"));
     }
@@ -294,7 +296,7 @@ static void usage_orders_the_own(void **state) {
     fixture_hold(e, &(struct fixture_held){"l0", "q", 0, 2, 1, .local = "ns/little"});
     fixture_hold(e, &(struct fixture_held){"m2", "q", 2, 2, 1, .local = "ns/much"});
     fixture_hold(e, &(struct fixture_held){"m3", "q", 3, 2, 1, .local = "ns/much"});
-    struct engine_workload *w = fixture_wait(e, "w", "q", 3, 1);
+    struct queue_workload *w = fixture_wait(e, "w", "q", 3, 1);
     assert_string_equal(fixture_find(e, w, 2), "m2:own");
     assert_string_equal(fixture_find(e, w, 4), "m2:own l0:own");
     engine_free(e);
@@ -310,7 +312,7 @@ static void without_memory(void **state) {
                 e, &(struct fixture_queue){"a", "all", 4, NO, NO, PREEMPT_LOWER, PREEMPT_ANY});
             fixture_queue(e, &(struct fixture_queue){"b", "all", 4, NO, NO});
             hold3(e, "b", (const char *[]){"b1", "b2", "b3"}, (int64_t[]){4, 2, 2});
-            struct engine_workload *w = fixture_wait(e, "w", "a", 1, 1);
+            struct queue_workload *w = fixture_wait(e, "w", "a", 1, 1);
             struct preempt_need need = {fixture_cell(e, true, "a"), 2, true};
             struct preempt_ask ask = {.w = w, .needs = &need, .n_needs = 1};
             struct victim *v;
@@ -319,7 +321,7 @@ static void without_memory(void **state) {
             int64_t wake = INT64_MAX;
             uint64_t before = quota_digest(&e->forest);
             mem_fault(nth, 0);
-            int r = preempt_find(e, &ask, &v, &n, &protected, &wake);
+            int r = preempt_find(&e->preempt, &ask, &v, &n, &protected, &wake);
             hit = mem_fault_hit();
             mem_fault(0, 0);
             assert_true(r == (hit ? ERR_NOMEM : 0));

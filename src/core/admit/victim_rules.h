@@ -18,8 +18,8 @@
 
 /* By withinClusterQueue for holders of the asker's own queue, by reclaimWithinCohort for those of others. */
 static inline enum keep_rule victim_policy_rule(enum preempt_policy policy,
-                                                const struct engine_workload *asker,
-                                                const struct engine_workload *h) {
+                                                const struct queue_workload *asker,
+                                                const struct queue_workload *h) {
     if (h->heir != NULL || (asker->replaces.n > 0 && str_eq(asker->replaces, h->uid))) {
         return KEEP_REPLACED;
     }
@@ -37,7 +37,7 @@ static inline enum keep_rule victim_policy_rule(enum preempt_policy policy,
 
 /* No holder of this priority or a higher one may be preempted by this policy: a search in that order is over. */
 static inline bool victim_policy_ends(enum preempt_policy policy,
-                                      const struct engine_workload *asker, int64_t priority) {
+                                      const struct queue_workload *asker, int64_t priority) {
     switch (policy) {
     case PREEMPT_ANY:
         return false;
@@ -52,7 +52,7 @@ static inline bool victim_policy_ends(enum preempt_policy policy,
 }
 
 /* May workloads of another queue be victims at all? Only those of one that is active and borrows. */
-static inline enum keep_rule victim_queue_rule(const struct engine_queue *asker,
+static inline enum keep_rule victim_queue_rule(const struct queue *asker,
                                                const struct quota_node *theirs, uint32_t pair) {
     const struct quota_cell *c;
 
@@ -67,9 +67,9 @@ static inline enum keep_rule victim_queue_rule(const struct engine_queue *asker,
 }
 
 /* By borrowWithinCohort, where the asker's queue would itself borrow. */
-static inline enum keep_rule victim_borrowing_rule(const struct engine_workload *asker,
-                                                   const struct engine_workload *h) {
-    const struct engine_queue *q = asker->queue;
+static inline enum keep_rule victim_borrowing_rule(const struct queue_workload *asker,
+                                                   const struct queue_workload *h) {
+    const struct queue *q = asker->queue;
 
     if (q->borrow_within == PREEMPT_NEVER) {
         return KEEP_BORROWING;
@@ -81,7 +81,7 @@ static inline enum keep_rule victim_borrowing_rule(const struct engine_workload 
 }
 
 /* *ret_until: when its protection ends; 0: nothing protects it, as nothing does one that is evicting. */
-static inline enum keep_rule victim_protection_rule(const struct engine_workload *h, int64_t now,
+static inline enum keep_rule victim_protection_rule(const struct queue_workload *h, int64_t now,
                                                     int64_t *ret_until) {
     int64_t least = h->minimum_runtime_ns > 0 && h->reserved_ns > 0
                         ? amount_add(h->reserved_ns, h->minimum_runtime_ns)

@@ -276,7 +276,7 @@ static void settling_is_charged(void **state) {
     assert_int_equal(engine_run(w.e, 0, 20, &a, &n, &more, NULL), 0);
     assert_int_equal(w.e->left, 0);
     assert_int_equal(w.e->cycle.phase, CYCLE_HEADS);
-    assert_int_equal(w.e->cycle.at,
+    assert_int_equal(w.e->cycle.tree->heads_at,
                      1); /* 401 nodes are the price of more than 20 heads: one is looked at */
     run(&w);
     assert_int_equal(w.admitted, 400);

@@ -108,43 +108,44 @@ static void three_in_a_ring(void **state) {
 /* What was settled in an era that has ended is forgotten, and makes room. */
 static void old_turns_go(void **state) {
     struct engine *e = two_queues(true);
-    struct engine_workload *v[3];
+    struct queue_workload *v[3];
     char uid[3][2] = {"x", "y", "z"};
     for (int i = 0; i < 3; i++) {
         v[i] = fixture_hold(e, &(struct fixture_held){uid[i], "b", 0, 1, 1});
     }
-    struct engine_workload *w = fixture_wait(e, "w", "a", 1, 1);
+    struct queue_workload *w = fixture_wait(e, "w", "a", 1, 1);
     assert_int_equal(engine_settle(e), 0);
-    e->turns_room = 2;
-    assert_int_equal(turn_take(e, w, v[0]), 0);
-    assert_int_equal(turn_take(e, w, v[1]), 0);
-    assert_int_equal(turn_take(e, w, v[1]), 0); /* the same again */
-    assert_true(turn_refused(e, w, v[0]) && turn_refused(e, w, v[1]));
-    assert_false(turn_refused(e, w, v[2]));
+    e->queues.agenda.turns.room = 2;
+    assert_int_equal(turns_take(&e->queues.agenda.turns, w, v[0]), 0);
+    assert_int_equal(turns_take(&e->queues.agenda.turns, w, v[1]), 0);
+    assert_int_equal(turns_take(&e->queues.agenda.turns, w, v[1]), 0); /* the same again */
+    assert_true(turns_refuse(&e->queues.agenda.turns, w, v[0]) &&
+                turns_refuse(&e->queues.agenda.turns, w, v[1]));
+    assert_false(turns_refuse(&e->queues.agenda.turns, w, v[2]));
     w->queue->tree->era++;
-    assert_false(turn_refused(e, w, v[0]));
-    assert_int_equal(turn_take(e, w, v[2]), 0);
-    assert_int_equal(map_count(&e->turns), 1);
-    assert_true(turn_refused(e, w, v[2]));
-    assert_int_equal(turn_take(e, w, v[0]), 0);
-    assert_true(turn_refused(e, w, v[0]));
+    assert_false(turns_refuse(&e->queues.agenda.turns, w, v[0]));
+    assert_int_equal(turns_take(&e->queues.agenda.turns, w, v[2]), 0);
+    assert_int_equal(map_count(&e->queues.agenda.turns.pairs), 1);
+    assert_true(turns_refuse(&e->queues.agenda.turns, w, v[2]));
+    assert_int_equal(turns_take(&e->queues.agenda.turns, w, v[0]), 0);
+    assert_true(turns_refuse(&e->queues.agenda.turns, w, v[0]));
     engine_free(e);
 }
 
 /* An edit of another tree is nothing from outside to this one; one of its own is. */
 static void edits_elsewhere(void **state) {
     struct engine *e = two_queues(true);
-    struct engine_workload *v = fixture_hold(e, &(struct fixture_held){"x", "b", 0, 1, 1});
-    struct engine_workload *w = fixture_wait(e, "w", "a", 1, 1);
+    struct queue_workload *v = fixture_hold(e, &(struct fixture_held){"x", "b", 0, 1, 1});
+    struct queue_workload *w = fixture_wait(e, "w", "a", 1, 1);
     assert_int_equal(engine_settle(e), 0);
-    assert_int_equal(turn_take(e, w, v), 0);
+    assert_int_equal(turns_take(&e->queues.agenda.turns, w, v), 0);
     fixture_queue(e, &(struct fixture_queue){"c", "others", 6, NO, NO});
     assert_int_equal(engine_settle(e), 0);
-    assert_true(turn_refused(e, w, v));
+    assert_true(turns_refuse(&e->queues.agenda.turns, w, v));
     fixture_queue(e, &(struct fixture_queue){"c", "all", 6, NO, NO});
     assert_int_equal(engine_settle(e), 0);
-    assert_false(turn_refused(e, w, v));
-    assert_int_equal(map_count(&e->turns), 0);
+    assert_false(turns_refuse(&e->queues.agenda.turns, w, v));
+    assert_int_equal(map_count(&e->queues.agenda.turns.pairs), 0);
     engine_free(e);
 }
 

@@ -209,9 +209,9 @@ static void own_edits(void **state) {
 
 /* Trees that wake at one time come in the order in which they were made, wherever they lie in memory. */
 static void woken_in_order(void **state) {
-    struct engine_tree *a = mem_zalloc(2 * sizeof(*a)), *b;
+    struct cohort_tree *a = mem_zalloc(2 * sizeof(*a)), *b;
     assert_non_null(a);
-    b = (struct engine_tree *)(void *)((char *)a + sizeof(*a));
+    b = (struct cohort_tree *)(void *)((char *)a + sizeof(*a));
     for (int i = 0; i < 2; i++) {
         a->born = (uint64_t)i;
         b->born = (uint64_t)!i;

@@ -8,14 +8,14 @@
 enum { SEEDS = 6000, MANY = 64 };
 
 struct candidate {
-    struct engine_workload *w;
+    struct queue_workload *w;
     const struct quota_node *lca;
     int list; /* 0 hierarchy, 1 priority, 2 own */
 };
 
 struct reference {
     struct random_case *c;
-    struct engine_queue *q;
+    struct queue *q;
     struct candidate all[MANY];
     size_t n;
     struct victim out[MANY];
@@ -33,8 +33,8 @@ static bool above_own(const struct reference *x, const struct quota_node *n) {
 }
 
 static bool allowed(const struct reference *x, enum preempt_policy p,
-                    const struct engine_workload *w) {
-    const struct engine_workload *a = x->c->asker;
+                    const struct queue_workload *w) {
+    const struct queue_workload *a = x->c->asker;
     bool uses = false;
     for (size_t i = 0; i < w->n_held; i++) {
         for (size_t k = 0; k < x->c->n_needs; k++) {
@@ -43,7 +43,7 @@ static bool allowed(const struct reference *x, enum preempt_policy p,
                                 quota_pair(w->held[i].flavor, w->held[i].resource));
         }
     }
-    bool spared = !w->evicting && w->protected_until_ns > x->c->e->now_ns;
+    bool spared = !w->evicting && w->protected_until_ns > x->c->e->preempt.now_ns;
     return uses && !spared &&
            (p == PREEMPT_ANY || (p != PREEMPT_NEVER && a->priority > w->priority) ||
             (p == PREEMPT_LOWER_OR_NEWER && a->priority == w->priority &&
@@ -68,7 +68,7 @@ static bool chain_above(const struct reference *x, const struct quota_node *n,
     return true;
 }
 
-static void gather_one(struct reference *x, struct engine_workload *w) {
+static void gather_one(struct reference *x, struct queue_workload *w) {
     const struct engine *e = x->c->e;
     if (w->queue == x->q) {
         if (allowed(x, x->q->within_queue, w)) {
@@ -111,7 +111,7 @@ static int candidates_cmp(const void *a, const void *b) {
     return x->list != y->list ? x->list - y->list : holder_order(x->w, y->w);
 }
 
-static void use(struct reference *x, const struct engine_workload *w, int64_t sign) {
+static void use(struct reference *x, const struct queue_workload *w, int64_t sign) {
     for (size_t i = 0; i < w->n_held; i++) {
         struct quota_cell *c =
             quota_cell_of(w->queue->node, quota_pair(w->held[i].flavor, w->held[i].resource));
@@ -137,7 +137,7 @@ static bool try(struct reference *x, bool borrow) {
     x->n_out = 0;
     for (size_t i = 0; i < x->n && !done; i++) {
         const struct candidate *c = &x->all[i];
-        const struct engine_workload *a = x->c->asker;
+        const struct queue_workload *a = x->c->asker;
         bool only_own = c->list == 1 &&
                         (x->q->borrow_within == PREEMPT_NEVER || c->w->priority >= a->priority ||
                          (x->q->has_threshold && c->w->priority > x->q->threshold));
@@ -170,7 +170,7 @@ static bool try(struct reference *x, bool borrow) {
 static void reference(struct reference *x) {
     size_t i = 0;
     for (const struct map_entry *m; (m = map_next(&x->c->e->workloads, &i)) != NULL;) {
-        if (((struct engine_workload *)m->value)->state == WORKLOAD_HOLDING) {
+        if (((struct queue_workload *)m->value)->state == WORKLOAD_HOLDING) {
             gather_one(x, m->value);
         }
     }
@@ -218,7 +218,7 @@ static void properties(struct random_case *c, struct reference *x, const struct 
     for (size_t i = 0; i < n; i++) {
         bool last_of_queue = true, reached = false;
         assert_false(v[i].w->state != WORKLOAD_HOLDING);
-        assert_false(!v[i].w->evicting && v[i].w->protected_until_ns > c->e->now_ns);
+        assert_false(!v[i].w->evicting && v[i].w->protected_until_ns > c->e->preempt.now_ns);
         for (size_t k = 0; k < n; k++) {
             fits_without(c, x, v, n, k, &above);
             reached = reached || (v[k].w->queue == v[i].w->queue && above);
@@ -244,7 +244,7 @@ static void same_as_reference(void **state) {
         bool protected;
         int64_t wake = INT64_MAX;
         reference(&x);
-        assert_int_equal(preempt_find(c.e, &ask, &v, &n, &protected, &wake), 0);
+        assert_int_equal(preempt_find(&c.e->preempt, &ask, &v, &n, &protected, &wake), 0);
         bool same = n == x.n_out;
         for (size_t i = 0; same && i < n; i++) {
             same = v[i].w == x.out[i].w && v[i].reason == x.out[i].reason;

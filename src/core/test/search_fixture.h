@@ -4,8 +4,8 @@
 
 #include "base/prng.h"
 #include "base/test.h"
+#include "core/admit/engine_private.h"
 #include "core/admit/preempt_private.h"
-#include "core/admit/usage.h"
 
 #define NO AMOUNT_NONE
 
@@ -81,26 +81,26 @@ static inline struct workload_input fixture_input(const struct fixture_held *h) 
                                    .minimum_runtime_ns = h->minimum_runtime_ns};
 }
 
-static inline struct engine_workload *fixture_hold_pairs(struct engine *e,
-                                                         const struct fixture_held *h,
-                                                         const struct held_amount *held, size_t n) {
+static inline struct queue_workload *fixture_hold_pairs(struct engine *e,
+                                                        const struct fixture_held *h,
+                                                        const struct held_amount *held, size_t n) {
     struct workload_input in = fixture_input(h);
     assert_int_equal(engine_workload_hold(e, &in, held, n), 0);
-    struct engine_workload *w = map_get(&e->workloads, in.uid);
+    struct queue_workload *w = map_get(&e->workloads, in.uid);
     assert_non_null(tree_get(&w->queue->holders, w));
     return w;
 }
 
-static inline struct engine_workload *fixture_hold(struct engine *e, const struct fixture_held *h) {
-    struct held_amount held = {0, names_find(&e->flavor_names, STR("f")),
-                               names_find(&e->resource_names, STR("cpu")), h->v};
+static inline struct queue_workload *fixture_hold(struct engine *e, const struct fixture_held *h) {
+    struct held_amount held = {0, names_find(&e->flavors.names, STR("f")),
+                               names_find(&e->resources, STR("cpu")), h->v};
     return fixture_hold_pairs(e, h, &held, 1);
 }
 
 /* One that waits: the asker. */
-static inline struct engine_workload *fixture_wait(struct engine *e, const char *uid,
-                                                   const char *queue, int64_t priority,
-                                                   int64_t queued_ns) {
+static inline struct queue_workload *fixture_wait(struct engine *e, const char *uid,
+                                                  const char *queue, int64_t priority,
+                                                  int64_t queued_ns) {
     struct workload_input in = {
         .uid = str_of(uid), .queue = str_of(queue), .priority = priority, .queued_ns = queued_ns};
     assert_int_equal(engine_workload_put(e, &in), 0);
@@ -109,8 +109,8 @@ static inline struct engine_workload *fixture_wait(struct engine *e, const char 
 
 static inline struct quota_cell *fixture_cell_at(struct engine *e, const struct quota_node *n) {
     assert_int_equal(quota_settle(&e->forest), 0);
-    return quota_cell_of(n, quota_pair(names_find(&e->flavor_names, STR("f")),
-                                       names_find(&e->resource_names, STR("cpu"))));
+    return quota_cell_of(n, quota_pair(names_find(&e->flavors.names, STR("f")),
+                                       names_find(&e->resources, STR("cpu"))));
 }
 
 static inline struct quota_cell *fixture_cell(struct engine *e, bool queue, const char *name) {
@@ -118,7 +118,7 @@ static inline struct quota_cell *fixture_cell(struct engine *e, bool queue, cons
 }
 
 /* The victims of w, which asks for v, as "uid:Reason uid:Reason"; "" when there are none. */
-static inline const char *fixture_find(struct engine *e, struct engine_workload *w, int64_t v) {
+static inline const char *fixture_find(struct engine *e, struct queue_workload *w, int64_t v) {
     static char text[512];
     static const char *const words[] = {"own", "reclaim", "borrowing", "fair"};
     struct preempt_need need = {fixture_cell_at(e, w->queue->node), v, true};
@@ -128,7 +128,7 @@ static inline const char *fixture_find(struct engine *e, struct engine_workload 
     bool protected;
     int64_t wake = INT64_MAX;
     uint64_t before = quota_digest(&e->forest);
-    assert_int_equal(preempt_find(e, &ask, &out, &n, &protected, &wake), 0);
+    assert_int_equal(preempt_find(&e->preempt, &ask, &out, &n, &protected, &wake), 0);
     assert_true(before == quota_digest(&e->forest));
     assert_int_equal(e->forest.trial, 0);
     text[0] = '\0';

@@ -11,7 +11,7 @@
 
 struct random_case {
     struct engine *e;
-    struct engine_workload *asker;
+    struct queue_workload *asker;
     struct preempt_need needs[2];
     size_t n_needs;
     char names[64][8];
@@ -71,7 +71,7 @@ static inline void random_tree(struct random_case *c, struct prng *r) {
 
 static inline void random_holders(struct random_case *c, struct prng *r) {
     size_t n = 4 + prng_below(r, 14);
-    uint32_t cpu = names_find(&c->e->resource_names, STR("cpu"));
+    uint32_t cpu = names_find(&c->e->resources, STR("cpu"));
     for (size_t i = 0; i < n; i++) {
         struct held_amount held[2];
         size_t k = 0;
@@ -97,14 +97,14 @@ static inline bool random_case(struct random_case *c, uint64_t seed, struct engi
     struct prng r;
     prng_seed(&r, seed);
     *c = (struct random_case){.e = fixture_new(o)};
-    c->e->now_ns = 100;
+    c->e->preempt.now_ns = 100;
     random_tree(c, &r);
     random_holders(c, &r);
     c->asker = fixture_wait(c->e, random_name(c, 'a', 0), c->names[4 + prng_below(&r, 6)],
                             (int64_t)prng_below(&r, 5), 1 + (int64_t)prng_below(&r, 5));
     assert_int_equal(quota_settle(&c->e->forest), 0);
     bool any = false;
-    uint32_t cpu = names_find(&c->e->resource_names, STR("cpu"));
+    uint32_t cpu = names_find(&c->e->resources, STR("cpu"));
     for (uint32_t f = 0; f < 2; f++) {
         struct quota_cell *cell = quota_cell_of(c->asker->queue->node, quota_pair(f, cpu));
         int64_t v = 1 + (int64_t)prng_below(&r, 6);

@@ -1,9 +1,9 @@
-/* clone (core): see clone.h. Reading the engine's state is here, and nowhere else outside the engine. */
+/* clone (core): see clone.h. */
 #include "core/whatif/clone.h"
 
-#include "core/admit/engine_private.h"
-#include "core/admit/usage.h"
-#include "core/place/pool_private.h"
+#include "core/admit/engine_parts.h"
+#include "core/queue/alike.h"
+#include "core/queue/queue_list.h"
 
 enum {
     HOLDING_MAX = 4000,
@@ -19,11 +19,12 @@ enum {
 struct found {
     size_t holding, pending;
     bool cut; /* not all that hold quota */
-    const struct engine_queue *q;
+    struct queue *q;
 };
 
 struct take {
     struct engine *e;
+    struct engine_parts from; /* of e */
     struct clone *c;
     struct clone_limits limits;
     struct workload_vec holding, pending;
@@ -31,7 +32,7 @@ struct take {
     struct found *found;      /* by number of the clone's queue */
     size_t pending_per_queue;
     struct {
-        const struct engine_workload *of;
+        const struct queue_workload *of;
         const struct set_input *sets;
     } alike[ALIKE]; /* pod sets copied last: those of alike workloads are the same */
     struct str local;
@@ -68,9 +69,9 @@ static struct str resource_name(const struct take *t, uint32_t id) {
 
 static int flavors_take(struct take *t) {
     struct clone *c = t->c;
-    c->flavors = ARENA_ARRAY(&c->arena, struct flavor_input, t->e->flavors.n + 1);
-    for (uint32_t i = 0; c->flavors != NULL && i < t->e->flavors.n; i++) {
-        const struct engine_flavor *f = &t->e->flavors.v[i];
+    c->flavors = ARENA_ARRAY(&c->arena, struct flavor_input, t->from.flavors->all.n + 1);
+    for (uint32_t i = 0; c->flavors != NULL && i < t->from.flavors->all.n; i++) {
+        const struct flavor_entry *f = &t->from.flavors->all.v[i];
         if (f->memory != NULL && t->wanted[i]) {
             struct bump b = room(t, flavor_input_size(&f->spec));
             if (b.p == NULL) {
@@ -122,7 +123,7 @@ static int cohort_take(struct take *t, const struct quota_node *n) {
     return g != NULL ? 0 : ERR_NOMEM;
 }
 
-static int group_take(struct take *t, const struct engine_queue *q, const struct engine_group *from,
+static int group_take(struct take *t, const struct queue *q, const struct queue_group *from,
                       struct group_input *to) {
     struct arena *a = &t->c->arena;
     struct str *resources = ARENA_ARRAY(a, struct str, from->n_resources + 1);
@@ -148,7 +149,7 @@ static int group_take(struct take *t, const struct engine_queue *q, const struct
     return 0;
 }
 
-static int queue_take(struct take *t, const struct engine_queue *q) {
+static int queue_take(struct take *t, const struct queue *q) {
     struct group_input *g = ARENA_ARRAY(&t->c->arena, struct group_input, q->n_groups + 1);
     int r = g != NULL ? 0 : ERR_NOMEM;
     for (size_t i = 0; i < q->n_groups && r == 0; i++) {
@@ -175,7 +176,7 @@ static int queue_take(struct take *t, const struct engine_queue *q) {
 
 /* ---- workloads ---- */
 
-static int set_take(struct take *t, const struct engine_set *from, struct set_input *to) {
+static int set_take(struct take *t, const struct workload_set *from, struct set_input *to) {
     struct arena *a = &t->c->arena;
     struct shape *shape = ARENA_NEW(a, struct shape);
     struct node_amount *requests = ARENA_ARRAY(a, struct node_amount, from->n_requests + 1);
@@ -198,7 +199,7 @@ static int set_take(struct take *t, const struct engine_set *from, struct set_in
 }
 
 /* The pod sets; those of workloads that any decision treats alike are copied once. */
-static const struct set_input *sets_take(struct take *t, const struct engine_workload *w) {
+static const struct set_input *sets_take(struct take *t, const struct queue_workload *w) {
     size_t at = w->hash % ALIKE;
     if (t->alike[at].sets != NULL && workload_alike(t->alike[at].of, w)) {
         return t->alike[at].sets;
@@ -221,7 +222,7 @@ static struct str local_take(struct take *t, struct str local) {
     return t->local;
 }
 
-static int work_take(struct take *t, const struct engine_workload *w, struct str queue) {
+static int work_take(struct take *t, const struct queue_workload *w, struct str queue) {
     struct clone_work *k = &t->c->works[t->c->n_works++];
     const struct set_input *sets = sets_take(t, w);
     struct held_amount *held =
@@ -253,96 +254,26 @@ static int work_take(struct take *t, const struct engine_workload *w, struct str
     return arena_ok(&t->c->arena);
 }
 
-/* As its queue orders them: by what LocalQueues used, where that counts, then as always. */
-static int waiting_order(const struct engine_workload *x, const struct engine_workload *y,
-                         const struct engine *e) {
-    int by = usage_orders(e, x->queue) ? usage_cmp(e, x, y) : 0;
-    return by != 0 ? by : workload_order(x, y, NULL);
-}
-
 static int in_order(const void *a, const void *b, void *ctx) {
-    return waiting_order(*(struct engine_workload *const *)a, *(struct engine_workload *const *)b,
-                         ctx);
-}
-
-/* A place in the heap of a class: what is below it comes after it. */
-struct front {
-    struct engine_workload *w;
-    const struct engine_class *class; /* NULL: alone */
-    size_t at;
-};
-
-static int front_order(const void *a, const void *b, void *ctx) {
-    return waiting_order(((const struct front *)a)->w, ((const struct front *)b)->w, ctx);
-}
-
-struct fronts {
-    struct heap heap;
-    struct front *v;
-    size_t n, cap;
-};
-
-static int front_add(struct fronts *x, const struct engine_class *c, size_t at,
-                     struct engine_workload *alone) {
-    struct engine_workload *w = alone;
-    if (c != NULL) {
-        w = at < c->members.n ? c->members.v[at] : NULL;
-    }
-    if (w == NULL || x->n == x->cap) {
-        return 0;
-    }
-    x->v[x->n] = (struct front){w, c, at};
-    return heap_push(&x->heap, &x->v[x->n++]);
-}
-
-/* Exactly the first `limit` of those that wait, unless they are of more than CLASSES_MAX kinds. */
-static int first_find(struct take *t, const struct engine_queue *q, size_t limit) {
-    struct fronts x = {.cap = CLASSES_MAX + 2 * limit};
-    int r = 0;
-    x.v = mem_array(x.cap, sizeof(*x.v));
-    if (x.v == NULL) {
-        return ERR_NOMEM;
-    }
-    heap_init(&x.heap, front_order, t->e, HEAP_NO_PLACE);
-    r = front_add(&x, NULL, 0, q->flight);
-    for (size_t i = 0; i < q->heap.n; i++) {
-        const struct engine_lane *l = q->heap.v[i];
-        for (size_t k = 0; k < l->heap.n && x.n < CLASSES_MAX && r == 0; k++) {
-            r = front_add(&x, l->heap.v[k], 0, NULL);
-        }
-    }
-    for (const struct engine_class *c = q->parked_classes; c != NULL && x.n < CLASSES_MAX && r == 0;
-         c = c->next) {
-        r = front_add(&x, c, 0, NULL);
-    }
-    for (struct engine_workload *w = q->parked; w != NULL && x.n < CLASSES_MAX && r == 0;
-         w = w->next) {
-        r = front_add(&x, NULL, 0, w);
-    }
-    for (const struct front *f; r == 0 && limit > 0 && (f = heap_pop(&x.heap)) != NULL; limit--) {
-        r = workload_vec_push(&t->pending, f->w);
-        r = r == 0 && f->class != NULL ? front_add(&x, f->class, 2 * f->at + 1, NULL) : r;
-        r = r == 0 && f->class != NULL ? front_add(&x, f->class, 2 * f->at + 2, NULL) : r;
-    }
-    heap_release(&x.heap);
-    mem_free(x.v);
-    return r;
+    return queue_list_cmp(*(struct queue_workload *const *)a, *(struct queue_workload *const *)b,
+                          ctx);
 }
 
 /* The pending workloads of a queue in its order, at most its part of the limit. */
 static int pending_find(struct take *t, struct found *f) {
-    size_t all = f->q->n_active + f->q->n_parked + (f->q->flight != NULL), from = t->pending.n;
+    size_t all = queue_pending(f->q), from = t->pending.n;
     size_t limit = t->pending_per_queue;
     t->c->pending_left_out += all > limit ? all - limit : 0;
-    int r = all > limit ? first_find(t, f->q, limit) : queue_waiting(f->q, limit, &t->pending);
+    int r = all > limit ? queue_list_first(f->q, limit, CLASSES_MAX, &t->pending)
+                        : queue_waiting(f->q, limit, &t->pending);
     f->pending = t->pending.n - from;
-    if (f->pending > 1) {
-        qsort_r(t->pending.v + from, f->pending, sizeof(*t->pending.v), in_order, t->e);
+    if (all <= limit && f->pending > 1) {
+        qsort_r(t->pending.v + from, f->pending, sizeof(*t->pending.v), in_order, f->q);
     }
     return r;
 }
 
-static int holding_add(struct take *t, struct found *f, struct engine_workload *w) {
+static int holding_add(struct take *t, struct found *f, struct queue_workload *w) {
     if (t->holding.n == t->limits.holding) {
         t->c->holding_left_out++;
         f->cut = true;
@@ -360,20 +291,11 @@ static int holding_find(struct take *t, struct found *f) {
         f->cut = true;
         return 0;
     }
-    for (struct engine_workload *w; r == 0 && (w = tree_next(&f->q->holders, &p)) != NULL;) {
+    for (struct queue_workload *w; r == 0 && (w = tree_next(&f->q->holders, &p)) != NULL;) {
         r = holding_add(t, f, w);
     }
     f->cut = f->cut || f->holding < f->q->n_holding;
     return r;
-}
-
-/* What a cycle under way keeps for its heads: no usage yet. */
-static int64_t reserved_of(const struct engine *e, const struct quota_cell *c) {
-    int64_t v = 0;
-    for (size_t i = 0; i < e->cycle.reserved.n; i++) {
-        v += e->cycle.reserved.v[i].cell == c ? e->cycle.reserved.v[i].v : 0;
-    }
-    return v;
 }
 
 /* What those hold that were left out, as one workload that stays for ever and nobody may evict. */
@@ -388,7 +310,7 @@ static int rest_take(struct take *t, const struct found *f, struct str queue, si
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < n->n_cells; i++) {
-        int64_t v = n->cells[i].usage - reserved_of(t->e, &n->cells[i]);
+        int64_t v = n->cells[i].usage - engine_reserved(t->e, &n->cells[i]);
         for (size_t k = first; k < c->n_works; k++) {
             for (size_t h = 0; h < c->works[k].n_held; h++) {
                 const struct held_amount *x = &c->works[k].held[h];
@@ -442,7 +364,7 @@ static int locals_take(struct take *t) {
     struct clone *c = t->c;
     struct map seen = {0};
     int r = 0;
-    if (!t->e->o.local_usage) {
+    if (!t->from.o->local_usage) {
         return 0;
     }
     c->locals = ARENA_ARRAY(&c->arena, struct clone_local, c->n_works + 1);
@@ -460,144 +382,9 @@ static int locals_take(struct take *t) {
     return r;
 }
 
-/* ---- places ---- */
-
-static int gpu_take(struct take *t, const struct pool_gpu *from, struct gpu_card *to) {
-    struct arena *a = &t->c->arena;
-    struct gpu_profile *profiles = ARENA_ARRAY(a, struct gpu_profile, from->board.n + 1);
-    struct gpu_instance *live = ARENA_ARRAY(a, struct gpu_instance, INVENTORY_SLICES_MAX);
-    if (profiles == NULL || live == NULL) {
-        return ERR_NOMEM;
-    }
-    uint32_t held = mig_mask(&from->board, &from->held);
-    size_t n = 0;
-    for (size_t i = 0; i < from->board.n; i++) {
-        const struct mig_profile *p = &from->board.profiles[i];
-        profiles[i] = (struct gpu_profile){.name = keep(t, p->name),
-                                           .resource = resource_name(t, p->resource),
-                                           .id = p->id,
-                                           .size = p->size,
-                                           .max_instances = p->max,
-                                           .starts = p->starts,
-                                           .media = p->media};
-    }
-    for (int32_t i = 0; i < from->board.slices; i++) {
-        if (from->live.at[i] > 0 && (held & 1u << i) == 0) { /* a seat explains the others */
-            const struct mig_profile *p = &from->board.profiles[from->live.at[i] - 1];
-            live[n++] = (struct gpu_instance){
-                .profile_id = p->id, .start = i, .size = p->size, .pod_uid = STR("?")};
-        }
-    }
-    *to = (struct gpu_card){.uuid = keep(t, from->uuid),
-                            .index = from->index,
-                            .slices = from->board.slices,
-                            .mig_enabled = from->mig_on,
-                            .mig_managed = from->may_switch,
-                            .healthy = from->in_service,
-                            .pod_uid =
-                                from->live_whole && !from->held_whole ? STR("?") : (struct str){0},
-                            .profiles = profiles,
-                            .n_profiles = from->board.n,
-                            .instances = live,
-                            .n_instances = n};
-    return 0;
-}
-
-static int node_take(struct take *t, const struct pool_node *from, struct node_input *to) {
-    struct arena *a = &t->c->arena;
-    struct inventory *inv = ARENA_NEW(a, struct inventory);
-    struct node_amount *amounts = ARENA_ARRAY(a, struct node_amount, from->n_rooms + 1);
-    struct bump b = room(t, str_map_size(from->labels) + taints_size(from->taints));
-    if (inv == NULL || amounts == NULL || b.p == NULL) {
-        return ERR_NOMEM;
-    }
-    inv->gpus = ARENA_ARRAY(a, struct gpu_card, from->n_gpus + 1);
-    int r = inv->gpus != NULL ? 0 : ERR_NOMEM;
-    for (; r == 0 && inv->n < from->n_gpus; inv->n++) {
-        r = gpu_take(t, &from->gpus[inv->n], &inv->gpus[inv->n]);
-    }
-    for (size_t i = 0; i < from->n_rooms; i++) {
-        amounts[i] =
-            (struct node_amount){resource_name(t, from->rooms[i].resource), from->rooms[i].total};
-    }
-    *to = (struct node_input){.name = keep(t, from->name),
-                              .managed = from->managed,
-                              .ready = from->ready,
-                              .labels = str_map_copy(&b, from->labels),
-                              .taints = taints_copy(&b, from->taints),
-                              .amounts = amounts,
-                              .n_amounts = from->n_rooms,
-                              .inventory = from->n_gpus > 0 ? inv : NULL};
-    return r;
-}
-
-static int seat_take(struct take *t, const struct seat *from, struct seat *to) {
-    struct pool_amount *amounts =
-        ARENA_ARRAY(&t->c->arena, struct pool_amount, from->n_amounts + 1);
-    struct seat_device *devices =
-        ARENA_ARRAY(&t->c->arena, struct seat_device, from->n_devices + 1);
-    if (amounts == NULL || devices == NULL) {
-        return ERR_NOMEM;
-    }
-    memcpy(amounts, from->amounts, from->n_amounts * sizeof(*amounts));
-    for (size_t i = 0; i < from->n_devices; i++) {
-        devices[i] = from->devices[i];
-        devices[i].gpu = keep(t, from->devices[i].gpu);
-        devices[i].profile = keep(t, from->devices[i].profile);
-    }
-    *to = (struct seat){.workload = keep(t, from->workload),
-                        .loose = from->loose,
-                        .pod = str_empty(from->workload) ? keep(t, from->pod) : (struct str){0},
-                        .set = keep(t, from->set),
-                        .node = keep(t, from->node),
-                        .ordinal = from->ordinal,
-                        .amounts = amounts,
-                        .n_amounts = from->n_amounts,
-                        .devices = devices,
-                        .n_devices = from->n_devices};
-    return 0;
-}
-
-static int pins_take(struct take *t) {
-    const struct pool *p = t->e->pool;
-    struct clone *c = t->c;
-    const struct map_entry *e;
-    c->pins = ARENA_ARRAY(&c->arena, struct clone_pins, map_count(&p->pins) + 1);
-    for (size_t i = 0; c->pins != NULL && (e = map_next(&p->pins, &i)) != NULL;) {
-        const struct pool_pins *from = e->value;
-        struct clone_pins *to = &c->pins[c->n_pins++];
-        to->queue = keep(t, from->queue);
-        to->pins = ARENA_ARRAY(&c->arena, struct pool_pin, from->n + 1);
-        for (; to->pins != NULL && to->n < from->n; to->n++) {
-            to->pins[to->n] = from->v[to->n].pin;
-            to->pins[to->n].node = keep(t, from->v[to->n].pin.node);
-            to->pins[to->n].gpu = keep(t, from->v[to->n].pin.gpu);
-            to->pins[to->n].resource = resource_name(t, from->v[to->n].resource);
-        }
-    }
-    return arena_ok(&c->arena);
-}
-
 static int places_take(struct take *t) {
-    const struct pool *p = t->e->pool;
     struct clone *c = t->c;
-    if (!pool_has_managed(p)) {
-        return 0;
-    }
-    if (p->nodes.n > t->limits.nodes || p->n_seats > t->limits.seats) {
-        c->places_left_out = true;
-        return 0;
-    }
-    c->nodes = ARENA_ARRAY(&c->arena, struct node_input, p->nodes.n + 1);
-    c->seats = ARENA_ARRAY(&c->arena, struct seat, p->n_seats + 1);
-    int r = c->nodes != NULL && c->seats != NULL ? 0 : ERR_NOMEM;
-    for (; r == 0 && c->n_nodes < p->nodes.n; c->n_nodes++) {
-        r = node_take(t, p->nodes.v[c->n_nodes], &c->nodes[c->n_nodes]);
-    }
-    for (const struct seat *s = p->seats; r == 0 && s != NULL; s = s->next) {
-        r = seat_take(t, s, &c->seats[c->n_seats++]);
-    }
-    return r == 0 ? pins_take(t) : r;
+    return pool_copy_take(t->from.pool, t->limits.nodes, t->limits.seats, &c->arena, &c->places);
 }
 
 /* ---- the whole ---- */
@@ -611,11 +398,11 @@ static bool has(const struct quota_nodes *v, const struct quota_node *n) {
     return false;
 }
 
-static int roots_find(struct engine *e, const struct str *names, size_t n, bool queue,
+static int roots_find(const struct quota_forest *f, const struct str *names, size_t n, bool queue,
                       struct quota_nodes *roots) {
     int r = 0;
     for (size_t i = 0; i < n && r == 0; i++) {
-        const struct quota_node *x = quota_find(&e->forest, queue, names[i]);
+        const struct quota_node *x = quota_find(f, queue, names[i]);
         if (x != NULL && x->root != NULL && !has(roots, x->root)) {
             r = quota_nodes_push(roots, x->root);
         }
@@ -625,7 +412,7 @@ static int roots_find(struct engine *e, const struct str *names, size_t n, bool 
 
 static int options_take(struct take *t) {
     struct clone *c = t->c;
-    const struct engine_options *o = &t->e->o;
+    const struct engine_options *o = t->from.o;
     struct resource_weight *w =
         ARENA_ARRAY(&c->arena, struct resource_weight, o->n_resource_weights + 1);
     if (w == NULL) {
@@ -638,10 +425,10 @@ static int options_take(struct take *t) {
     c->options = *o;
     c->options.resource_weights = w;
     c->options.check_undo = false;
-    c->flavor_names = names_copy(t, &t->e->flavor_names);
-    c->n_flavor_names = t->e->flavor_names.v.n;
-    c->resource_names = names_copy(t, &t->e->resource_names);
-    c->n_resource_names = t->e->resource_names.v.n;
+    c->flavor_names = names_copy(t, &t->from.flavors->names);
+    c->n_flavor_names = t->from.flavors->names.v.n;
+    c->resource_names = names_copy(t, t->from.resources);
+    c->n_resource_names = t->from.resources->v.n;
     return c->flavor_names != NULL && c->resource_names != NULL ? 0 : ERR_NOMEM;
 }
 
@@ -650,7 +437,7 @@ static int trees_take(struct take *t) {
     struct clone *c = t->c;
     const struct quota_nodes *all = &t->nodes;
     size_t queues = 0, cohorts = 0;
-    char *wanted = arena_zalloc(&c->arena, t->e->flavors.n + 1);
+    char *wanted = arena_zalloc(&c->arena, t->from.flavors->all.n + 1);
     for (size_t i = 0; i < all->n; i++) {
         queues += all->v[i]->queue;
         cohorts += !all->v[i]->queue;
@@ -664,13 +451,13 @@ static int trees_take(struct take *t) {
     t->pending_per_queue = t->limits.pending / (queues > 0 ? queues : 1);
     size_t total = 0;
     for (size_t i = 0; i < all->n && r == 0; i++) {
-        const struct engine_queue *q = all->v[i]->user;
+        const struct queue *q = all->v[i]->user;
         total += q != NULL ? q->n_active + q->n_parked + (q->flight != NULL) : 0;
     }
     t->pending_per_queue = total <= t->limits.pending ? total : t->pending_per_queue;
     for (size_t i = 0; i < all->n && r == 0; i++) {
         const struct quota_node *n = all->v[i];
-        const struct engine_queue *q = n->user;
+        struct queue *q = n->user;
         if (!n->queue) {
             r = n->declared ? cohort_take(t, n) : 0;
             continue;
@@ -704,11 +491,11 @@ int clone_take(struct engine *e, const struct str *queues, size_t n_queues,
     t.limits.seats = t.limits.seats ? t.limits.seats : SEATS_MAX;
     *c = (struct clone){0};
     arena_init(&c->arena, ARENA_MAX);
-    int r = engine_settle(e);
-    r = r == 0 ? roots_find(e, queues, n_queues, true, &roots) : r;
-    r = r == 0 ? roots_find(e, cohorts, n_cohorts, false, &roots) : r;
+    int r = engine_parts(e, &t.from);
+    r = r == 0 ? roots_find(t.from.forest, queues, n_queues, true, &roots) : r;
+    r = r == 0 ? roots_find(t.from.forest, cohorts, n_cohorts, false, &roots) : r;
     r = r == 0 ? options_take(&t) : r;
-    r = r == 0 ? quota_nodes_of(&e->forest, &roots, &t.nodes) : r;
+    r = r == 0 ? quota_nodes_of(t.from.forest, &roots, &t.nodes) : r;
     r = r == 0 ? trees_take(&t) : r;
     r = r == 0 ? flavors_take(&t) : r;
     r = r == 0 ? works_take(&t) : r;
@@ -726,36 +513,31 @@ void clone_release(struct clone *c) {
 }
 
 struct str clone_root(struct engine *e, struct str queue, struct arena *a) {
-    const struct quota_node *n = quota_find(&e->forest, true, queue);
-    if (n == NULL || engine_settle(e) != 0) {
+    struct engine_parts x;
+    const struct quota_node *n =
+        engine_parts(e, &x) == 0 ? quota_find(x.forest, true, queue) : NULL;
+    if (n == NULL) {
         return (struct str){0};
     }
     n = n->root;
     return arena_f(a, "%s:%.*s", n->queue ? "queue" : "cohort", STR_ARG(n->name));
 }
 
-static bool names_flavor(const struct engine_queue *q, uint32_t flavor) {
-    for (size_t k = 0; k < q->n_groups; k++) {
-        for (size_t f = 0; f < q->groups[k].n_flavors; f++) {
-            if (q->groups[k].flavors[f] == flavor) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-int clone_flavor_users(const struct engine *e, struct str flavor, struct arena *a, struct str **ret,
+int clone_flavor_users(struct engine *e, struct str flavor, struct arena *a, struct str **ret,
                        size_t *ret_n) {
-    uint32_t id = names_find(&e->flavor_names, flavor);
-    struct str *v = ARENA_ARRAY(a, struct str, map_count(&e->queues) + 1);
+    struct engine_parts x;
     size_t i = 0, n = 0;
+    if (engine_parts(e, &x) != 0) {
+        return ERR_NOMEM;
+    }
+    uint32_t id = names_find(&x.flavors->names, flavor);
+    struct str *v = ARENA_ARRAY(a, struct str, map_count(&x.queues->by_name) + 1);
     if (v == NULL) {
         return ERR_NOMEM;
     }
-    for (const struct map_entry *m; (m = map_next(&e->queues, &i)) != NULL;) {
-        const struct engine_queue *q = m->value;
-        if (id != NAME_ABSENT && names_flavor(q, id)) {
+    for (const struct map_entry *m; (m = map_next(&x.queues->by_name, &i)) != NULL;) {
+        const struct queue *q = m->value;
+        if (id != NAME_ABSENT && queue_names_flavor(q, id)) {
             v[n++] = arena_str(a, q->name);
         }
     }

@@ -15,6 +15,7 @@
 #define BERTH_CORE_CLONE_H
 
 #include "core/admit/engine.h"
+#include "core/place/pool_copy.h"
 
 struct clone_work {
     struct workload_input in;
@@ -27,13 +28,6 @@ struct clone_work {
 struct clone_local {
     struct str name;
     double usage;
-};
-
-/* The places that are promised to a queue. */
-struct clone_pins {
-    struct str queue;
-    struct pool_pin *pins;
-    size_t n;
 };
 
 struct clone_limits {
@@ -51,13 +45,10 @@ struct clone {
     struct queue_input *queues;
     /* Those that hold first, then the pending ones of each queue in its order */
     struct clone_work *works;
-    struct node_input *nodes;
-    struct seat *seats;
-    struct clone_pins *pins;    /* of queues */
+    struct pool_copy places;
     struct clone_local *locals; /* where usage may order */
-    size_t n_flavors, n_cohorts, n_queues, n_works, n_holding, n_nodes, n_seats, n_locals, n_pins;
+    size_t n_flavors, n_cohorts, n_queues, n_works, n_holding, n_locals;
     size_t holding_left_out, pending_left_out;
-    bool places_left_out; /* there are managed nodes, too many to copy */
 };
 
 /* Copies the trees of the named queues and cohorts (unknown ones are no error) into *c, which clone_release frees, also
@@ -70,7 +61,7 @@ void clone_release(struct clone *c);
 struct str clone_root(struct engine *e, struct str queue, struct arena *a);
 
 /* The queues whose spec names the flavor, in the arena. ERR_NOMEM. */
-int clone_flavor_users(const struct engine *e, struct str flavor, struct arena *a, struct str **ret,
+int clone_flavor_users(struct engine *e, struct str flavor, struct arena *a, struct str **ret,
                        size_t *ret_n);
 
 /* ERR_NOMEM, or an error of the engine's. */

@@ -16,21 +16,6 @@ static int intern_all(struct names *to, const struct str *v, size_t n) {
     return r;
 }
 
-static int build_places(const struct clone *c, struct pool *p) {
-    int r = 0;
-    struct seat *s;
-    for (size_t i = 0; i < c->n_nodes && r == 0; i++) {
-        r = pool_node_put(p, &c->nodes[i], NULL);
-    }
-    for (size_t i = 0; i < c->n_seats && r == 0; i++) {
-        r = pool_seat_restore(p, &c->seats[i], &s);
-    }
-    for (size_t i = 0; i < c->n_pins && r == 0; i++) {
-        r = pool_pins_set(p, c->pins[i].queue, c->pins[i].pins, c->pins[i].n);
-    }
-    return r;
-}
-
 /* Usage is one number by now: that of a resource of its own, which weighs 1. */
 static int build_locals(const struct clone *c, struct engine *e) {
     int r = 0;
@@ -55,7 +40,7 @@ static int build(const struct clone *c, struct engine *e) {
     for (size_t i = 0; i < c->n_queues && r == 0; i++) {
         r = engine_queue_put(e, &c->queues[i]);
     }
-    r = r == 0 ? build_places(c, engine_pool(e)) : r;
+    r = r == 0 ? pool_copy_build(&c->places, engine_pool(e)) : r;
     r = r == 0 ? build_locals(c, e) : r;
     for (size_t i = 0; i < c->n_works && r == 0; i++) {
         const struct clone_work *k = &c->works[i];

@@ -67,7 +67,7 @@ static void submit(struct engine *e, const char *uid, const char *q, int64_t pri
 
 /* What a queue uses of cpu in the first flavor. */
 static int64_t used(struct engine *e, const char *name) {
-    const struct engine_queue *q = map_get(&e->queues, str_of(name));
+    const struct queue *q = map_get(&e->queues.by_name, str_of(name));
     uint32_t cpu = names_find(engine_resources(e), STR("cpu"));
     assert_non_null(q);
     assert_int_equal(engine_settle(e), 0);

@@ -1,10 +1,11 @@
 /* explain (core): see explain.h. */
 #include "core/whatif/explain.h"
 
+#include "core/admit/engine_parts.h"
 #include "core/admit/victim_rules.h"
 
 struct hold {
-    const struct engine_workload *w;
+    const struct queue_workload *w;
     int64_t v;
 };
 VEC(hold_vec, struct hold);
@@ -16,7 +17,7 @@ struct pair_holds {
 };
 
 struct explain_index {
-    struct engine *e;
+    struct engine_parts e;
     struct map pairs; /* the pair's bytes -> pair_holds */
 };
 
@@ -34,7 +35,7 @@ static int bigger_first(const void *a, const void *b) {
     return str_cmp(x->w->uid, y->w->uid);
 }
 
-static int index_hold(struct explain_index *x, const struct engine_workload *w, uint32_t pair,
+static int index_hold(struct explain_index *x, const struct queue_workload *w, uint32_t pair,
                       int64_t v) {
     struct pair_holds *p = map_get(&x->pairs, pair_key(&pair));
     if (p == NULL) {
@@ -58,8 +59,8 @@ static int index_hold(struct explain_index *x, const struct engine_workload *w, 
 static int index_fill(struct explain_index *x) {
     size_t i = 0;
     int r = 0;
-    for (const struct map_entry *m; r == 0 && (m = map_next(&x->e->workloads, &i)) != NULL;) {
-        const struct engine_workload *w = m->value;
+    for (const struct map_entry *m; r == 0 && (m = map_next(x->e.workloads, &i)) != NULL;) {
+        const struct queue_workload *w = m->value;
         for (size_t k = 0; k < w->n_held && r == 0; k++) {
             const struct held_amount *h = &w->held[k];
             r = h->v > 0 ? index_hold(x, w, quota_pair(h->flavor, h->resource), h->v) : 0;
@@ -80,8 +81,7 @@ int explain_index_new(struct engine *e, struct explain_index **ret) {
     if (x == NULL) {
         return ERR_NOMEM;
     }
-    x->e = e;
-    int r = engine_settle(e);
+    int r = engine_parts(e, &x->e);
     r = r == 0 ? index_fill(x) : r;
     if (r != 0) {
         explain_index_free(x);
@@ -115,7 +115,7 @@ struct taken {
 
 struct asker {
     struct explain_index *x;
-    const struct engine_workload *w;
+    const struct queue_workload *w;
     const struct explain_options *o;
     struct arena *a;
     struct explanation *out;
@@ -130,11 +130,11 @@ struct asker {
 };
 
 /* What all pod sets together ask of a resource: of one that may start with fewer pods, the least that lets it start. */
-static int64_t need_of(const struct engine_workload *w, uint32_t resource, bool *ret_least) {
+static int64_t need_of(const struct queue_workload *w, uint32_t resource, bool *ret_least) {
     int64_t v = 0;
     *ret_least = false;
     for (size_t i = 0; i < w->n_sets; i++) {
-        const struct engine_set *s = &w->sets[i];
+        const struct workload_set *s = &w->sets[i];
         bool fewer = s->min_count > 0 && s->min_count < s->count;
         for (size_t k = 0; k < s->n_requests; k++) {
             if (s->requests[k].resource == resource) {
@@ -148,8 +148,8 @@ static int64_t need_of(const struct engine_workload *w, uint32_t resource, bool 
 
 /* ---- would it borrow? ---- */
 
-static const struct engine_set *first_asking(const struct engine_workload *w,
-                                             const struct engine_group *g) {
+static const struct workload_set *first_asking(const struct queue_workload *w,
+                                               const struct queue_group *g) {
     for (size_t i = 0; i < w->n_sets; i++) {
         for (size_t k = 0; k < w->sets[i].n_requests; k++) {
             for (size_t r = 0; r < g->n_resources; r++) {
@@ -165,9 +165,9 @@ static const struct engine_set *first_asking(const struct engine_workload *w,
 /* How well a group's flavor would do for the asker. */
 enum suits { SUITS_NOT, SUITS_SHORT, SUITS_BORROWING, SUITS };
 
-static enum suits suits(const struct asker *k, const struct engine_group *g, uint32_t flavor,
-                        const struct engine_set *s) {
-    const struct engine_flavor *f = &k->x->e->flavors.v[flavor];
+static enum suits suits(const struct asker *k, const struct queue_group *g, uint32_t flavor,
+                        const struct workload_set *s) {
+    const struct flavor_entry *f = &k->x->e.flavors->all.v[flavor];
     enum suits best = SUITS;
     bool least;
     if (f->memory == NULL || taints_untolerated(f->spec.taints, &s->shape, &f->spec) != NULL ||
@@ -188,8 +188,8 @@ static enum suits suits(const struct asker *k, const struct engine_group *g, uin
 }
 
 /* As its queue chooses among them. */
-static size_t flavor_of_group(const struct asker *k, const struct engine_group *g,
-                              const struct engine_set *s) {
+static size_t flavor_of_group(const struct asker *k, const struct queue_group *g,
+                              const struct workload_set *s) {
     bool looks_on = k->w->queue->when_can_borrow == FUNGIBILITY_NEXT;
     enum suits best = SUITS_NOT;
     size_t at = 0;
@@ -202,28 +202,27 @@ static size_t flavor_of_group(const struct asker *k, const struct engine_group *
 }
 
 static int flavors_choose(struct asker *k) {
-    const struct engine_queue *q = k->w->queue;
+    const struct queue *q = k->w->queue;
     if (k->flavor_at != NULL) {
         return 0;
     }
     k->flavor_at = ARENA_ARRAY(k->a, size_t, q->n_groups + 1);
     for (size_t i = 0; i < q->n_groups && k->flavor_at != NULL; i++) {
-        const struct engine_set *s = first_asking(k->w, &q->groups[i]);
+        const struct workload_set *s = first_asking(k->w, &q->groups[i]);
         k->flavor_at[i] = s != NULL ? flavor_of_group(k, &q->groups[i], s) : 0;
     }
     return k->flavor_at != NULL ? 0 : ERR_NOMEM;
 }
 
 static void take_group(struct asker *k, size_t group, size_t flavor_at) {
-    const struct engine_group *g = &k->w->queue->groups[group];
+    const struct queue_group *g = &k->w->queue->groups[group];
     for (size_t i = 0; i < g->n_resources; i++) {
         uint32_t flavor = g->flavors[flavor_at], resource = g->resources[i];
         const struct quota_cell *c = quota_cell_of(k->w->queue->node, quota_pair(flavor, resource));
         bool least;
         int64_t need = need_of(k->w, resource, &least);
         /* the search for victims does not count the pods themselves (preempt_need.uncounted) */
-        if (c == NULL || need == 0 ||
-            str_is(names_text(&k->x->e->resource_names, resource), "pods")) {
+        if (c == NULL || need == 0 || str_is(names_text(k->x->e.resources, resource), "pods")) {
             continue;
         }
         k->taken[k->n_taken++] = (struct taken){
@@ -243,7 +242,7 @@ static void take_group(struct asker *k, size_t group, size_t flavor_at) {
 /* What it would take with this flavor, and where borrowing for it bars it: up to the first cohort in whose own quota
  * all of it has room, as the search for victims finds it (preempt.c, collect_cohort). */
 static int take_with(struct asker *k, size_t group, size_t flavor_at) {
-    const struct engine_queue *q = k->w->queue;
+    const struct queue *q = k->w->queue;
     size_t n = 0;
     for (size_t i = 0; i < q->n_groups; i++) {
         n += q->groups[i].n_resources;
@@ -315,13 +314,13 @@ static bool is_below(const struct quota_node *n, const struct quota_node *top) {
 
 /* What the rules of the cohort say that the search takes from its lists: who lends, and what borrowing changes. */
 static enum keep_rule by_cohort(struct asker *k, const struct quota_cell *c, int64_t need,
-                                const struct engine_workload *h) {
+                                const struct queue_workload *h) {
     enum keep_rule r = victim_queue_rule(k->w->queue, h->queue->node, c->q.pair);
     r = r == KEEP_NOT_ENOUGH ? victim_policy_rule(k->w->queue->reclaim, k->w, h) : r;
     if (r != KEEP_NOT_ENOUGH) {
         return r;
     }
-    if (k->x->e->o.fair_sharing) {
+    if (k->x->e.o->fair_sharing) {
         return quota_borrows_with(c, need) ? KEEP_SHARE : r;
     }
     if (!k->borrows || !is_below(h->queue->node, k->barred_below)) {
@@ -333,7 +332,7 @@ static enum keep_rule by_cohort(struct asker *k, const struct quota_cell *c, int
 }
 
 static enum keep_rule keeps(struct asker *k, const struct quota_cell *c, int64_t need,
-                            const struct engine_workload *h, int64_t *ret_until) {
+                            const struct queue_workload *h, int64_t *ret_until) {
     enum keep_rule rule;
 
     *ret_until = 0;
@@ -348,7 +347,7 @@ static enum keep_rule keeps(struct asker *k, const struct quota_cell *c, int64_t
     return rule == KEEP_NOT_ENOUGH && k->w->gated ? KEEP_GATED : rule;
 }
 
-static int count_rule(struct asker *k, const struct engine_workload *h, enum keep_rule rule,
+static int count_rule(struct asker *k, const struct queue_workload *h, enum keep_rule rule,
                       int64_t until) {
     if (map_get(&k->counted, h->uid) != NULL) {
         return 0;
@@ -388,7 +387,7 @@ static const struct quota_node *limiting(const struct quota_cell *c) {
 }
 
 /* Does what this queue holds of the pair take anything from the asker's? */
-static bool is_in_the_way(const struct asker *k, const struct engine_queue *q,
+static bool is_in_the_way(const struct asker *k, const struct queue *q,
                           const struct quota_node *top, uint32_t pair) {
     const struct quota_cell *c = quota_cell_of(q->node, pair);
     return q == k->w->queue || (c != NULL && is_below(q->node, top) && c->usage > quota_local(c));
@@ -404,7 +403,7 @@ static int holders_of(struct asker *k, const struct quota_cell *c, const struct 
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < n; i++) {
-        const struct engine_workload *h = p->v.v[i].w;
+        const struct queue_workload *h = p->v.v[i].w;
         int64_t until;
         if (!is_in_the_way(k, h->queue, top, c->q.pair)) {
             continue;
@@ -501,7 +500,7 @@ static int look_at_quota(struct asker *k, size_t group, size_t flavor_at, uint32
     l.limit_at = top->name;
     l.limit_is_queue = top->queue;
     k->barred = false;
-    bool reclaims = k->w->queue->reclaim != PREEMPT_NEVER && !k->x->e->o.fair_sharing;
+    bool reclaims = k->w->queue->reclaim != PREEMPT_NEVER && !k->x->e.o->fair_sharing;
     int r = reclaims ? take_with(k, group, flavor_at) : 0;
     r = r == 0 ? holders_of(k, c, top, &l) : r;
     r = r == 0 && k->barred ? bars_add(k, c->q.pair) : r;
@@ -510,9 +509,9 @@ static int look_at_quota(struct asker *k, size_t group, size_t flavor_at, uint32
 }
 
 /* Whether the flavor may be used at all; a lack says why not. */
-static int look_at_flavor(struct asker *k, uint32_t flavor, const struct engine_set *s,
+static int look_at_flavor(struct asker *k, uint32_t flavor, const struct workload_set *s,
                           bool *ret_ok) {
-    const struct engine_flavor *f = &k->x->e->flavors.v[flavor];
+    const struct flavor_entry *f = &k->x->e.flavors->all.v[flavor];
     struct explain_lack l = {.flavor = flavor, .resource = NAME_ABSENT};
     const struct taint *t =
         f->memory != NULL ? taints_untolerated(f->spec.taints, &s->shape, &f->spec) : NULL;
@@ -534,8 +533,8 @@ static int look_at_flavor(struct asker *k, uint32_t flavor, const struct engine_
 }
 
 static int look_at_group(struct asker *k, size_t group) {
-    const struct engine_group *g = &k->w->queue->groups[group];
-    const struct engine_set *s = first_asking(k->w, g);
+    const struct queue_group *g = &k->w->queue->groups[group];
+    const struct workload_set *s = first_asking(k->w, g);
     bool some = s == NULL, least;
     for (size_t f = 0; f < g->n_flavors && s != NULL; f++) {
         bool ok, all = true;
@@ -556,7 +555,7 @@ static int look_at_group(struct asker *k, size_t group) {
     return 0;
 }
 
-static bool covered(const struct engine_queue *q, uint32_t resource) {
+static bool covered(const struct queue *q, uint32_t resource) {
     for (size_t g = 0; g < q->n_groups; g++) {
         for (size_t i = 0; i < q->groups[g].n_resources; i++) {
             if (q->groups[g].resources[i] == resource) {
@@ -575,7 +574,7 @@ static int look_at_uncovered(struct asker *k) {
             struct explain_lack l = {
                 .kind = LACK_RESOURCE, .flavor = NAME_ABSENT, .resource = resource};
             l.need = need_of(k->w, resource, &l.least);
-            if (l.need > 0 && !k->x->e->o.ignore_undeclared && !covered(k->w->queue, resource)) {
+            if (l.need > 0 && !k->x->e.o->ignore_undeclared && !covered(k->w->queue, resource)) {
                 k->out->fits = false;
                 l.missing = l.need;
                 r = lack_add(k, &l);
@@ -587,7 +586,7 @@ static int look_at_uncovered(struct asker *k) {
 
 int explain_workload(struct explain_index *x, struct str uid, const struct explain_options *o,
                      struct arena *a, struct explanation *ret) {
-    const struct engine_workload *w = map_get(&x->e->workloads, uid);
+    const struct queue_workload *w = map_get(x->e.workloads, uid);
     if (w == NULL || w->state == WORKLOAD_HOLDING) {
         return ERR_NOT_FOUND;
     }

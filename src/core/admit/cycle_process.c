@@ -1,5 +1,5 @@
 /*
- * engine_process (core): one head of the ordered cycle: admitted, given victims, or left to wait.
+ * cycle_process (core): one head of the ordered cycle: admitted, given victims, or left to wait.
  *
  * Whatever heads before it came to counts: those admitted hold quota, those that wait for victims have taken theirs
  * already (until the end of the cycle), and what their victims hold is free for the question whether this one fits.
@@ -8,20 +8,23 @@
  */
 #include <assert.h>
 
-#include "core/admit/preempt.h"
-#include "core/admit/usage.h"
+#include "core/admit/engine_private.h"
+#include "core/admit/nominate.h"
+#include "core/admit/resize.h"
+#include "core/admit/scan.h"
+#include "core/admit/seat.h"
 
 /* ---- victims so far ---- */
 
-static void chosen_out(struct engine *e) {
+void chosen_out(struct engine *e) {
     for (; e->cycle.n_out < e->cycle.chosen.n; e->cycle.n_out++) {
-        (void)held_move(e, e->cycle.chosen.v[e->cycle.n_out], -1);
+        (void)holder_move(&e->forest, e->cycle.chosen.v[e->cycle.n_out], -1);
     }
 }
 
 void chosen_in(struct engine *e) {
     for (; e->cycle.n_out > 0; e->cycle.n_out--) {
-        (void)held_move(e, e->cycle.chosen.v[e->cycle.n_out - 1], 1);
+        (void)holder_move(&e->forest, e->cycle.chosen.v[e->cycle.n_out - 1], 1);
     }
 }
 
@@ -31,7 +34,7 @@ void chosen_clear(struct engine *e) {
     e->cycle.chosen_mark++;
 }
 
-static bool has_victim(const struct assignment *a, const struct engine_workload *w) {
+static bool has_victim(const struct assignment *a, const struct queue_workload *w) {
     for (size_t i = 0; i < a->n_victims; i++) {
         if (a->victims[i].w == w) {
             return true;
@@ -40,7 +43,7 @@ static bool has_victim(const struct assignment *a, const struct engine_workload 
     return false;
 }
 
-void chosen_gone(struct engine *e, struct engine_workload *w) {
+void chosen_gone(struct engine *e, struct queue_workload *w) {
     if (e->cycle.phase == CYCLE_NONE || w->queue->tree != e->cycle.tree) {
         return;
     }
@@ -57,7 +60,7 @@ void chosen_gone(struct engine *e, struct engine_workload *w) {
     }
 }
 
-static bool is_chosen(const struct engine *e, const struct engine_workload *w) {
+static bool is_chosen(const struct engine *e, const struct queue_workload *w) {
     return w->chosen == e->cycle.chosen_mark;
 }
 
@@ -128,7 +131,7 @@ static int fits_then(struct engine *e, const struct assignment *a, bool *ret) {
     }
     uint64_t before = e->o.check_undo ? quota_digest(&e->forest) : 0;
     size_t mark = quota_mark(&e->forest);
-    int r = victims_remove(e, a->victims, a->n_victims); /* they are not chosen yet */
+    int r = preempt_remove(&e->preempt, a->victims, a->n_victims); /* they are not chosen yet */
     *ret = r == 0 && quota_fits(a);
     quota_undo(&e->forest, mark);
     assert(!e->o.check_undo || before == quota_digest(&e->forest));
@@ -203,20 +206,20 @@ static int overlap(struct engine *e, struct cycle_entry *n, bool *ret_deferred) 
     scan_clear(n->w);
     chosen_out(e);
     chosen_hide(e, true);
-    int r = engine_nominate(e, n->w, &n->a, &a);
+    int r = nominate_head(e, n->w, &n->a, &a);
     chosen_hide(e, false);
     if (r != 0) {
         return r;
     }
     *ret_deferred = a.mode == MODE_FIT;
     n->a = a;
-    scan_keep(e, n->w, &n->a);
+    scan_keep(&e->cycle, n->w, &n->a);
     return 0;
 }
 
 static bool refused(const struct engine *e, const struct cycle_entry *n) {
     for (size_t i = 0; e->o.break_alternation && i < n->a.n_victims; i++) {
-        if (turn_refused(e, n->w, n->a.victims[i].w)) {
+        if (turns_refuse(&e->queues.agenda.turns, n->w, n->a.victims[i].w)) {
             return true;
         }
     }
@@ -224,10 +227,10 @@ static bool refused(const struct engine *e, const struct cycle_entry *n) {
 }
 
 static int issue(struct engine *e, struct cycle_entry *n) {
-    struct engine_workload *w = n->w;
+    struct queue_workload *w = n->w;
     int r = 0;
     for (size_t i = 0; i < n->a.n_victims && r == 0; i++) {
-        struct engine_workload *v = n->a.victims[i].w;
+        struct queue_workload *v = n->a.victims[i].w;
         if (v->evicting) {
             continue;
         }
@@ -237,10 +240,10 @@ static int issue(struct engine *e, struct cycle_entry *n) {
                                   .by = w->uid,
                                   .by_queue = w->queue->name,
                                   .reason = n->a.victims[i].reason};
-        r = e->o.break_alternation ? turn_take(e, w, v) : 0;
-        r = r == 0 ? action_add(e, &a) : r;
+        r = e->o.break_alternation ? turns_take(&e->queues.agenda.turns, w, v) : 0;
+        r = r == 0 ? cycle_action_add(&e->cycle, &a) : r;
         if (r == 0) {
-            holder_evicting(e, v, true);
+            holder_evicting(v, true);
             e->cycle.progress++;
         }
     }
@@ -262,16 +265,16 @@ static int take_all(struct engine *e, const struct assignment *a) {
 
 /* From a head to a holder, as far as memory can fail it. */
 static int holder_make(struct engine *e, struct cycle_entry *n, struct held_amount *held) {
-    struct engine_workload *w = n->w;
+    struct queue_workload *w = n->w;
     w->held = held;
     w->n_held = (uint32_t)n->a.n_held;
     if (w->n_held > 0) {
         memcpy(held, n->a.held, w->n_held * sizeof(*held));
     }
-    w->reserved_ns = e->now_ns;
+    w->reserved_ns = e->preempt.now_ns;
     w->evicting = false;
     int r = holder_list(w);
-    r = r == 0 ? usage_take(e, w, true) : r;
+    r = r == 0 ? usage_take(&e->queues.usage, w, true) : r;
     if (r != 0) {
         holder_unlist(w);
         w->held = NULL;
@@ -281,20 +284,20 @@ static int holder_make(struct engine *e, struct cycle_entry *n, struct held_amou
 }
 
 static void admitted(struct engine *e, struct cycle_entry *n) {
-    struct engine_workload *w = n->w;
-    struct engine_queue *q = w->queue;
+    struct queue_workload *w = n->w;
+    struct queue *q = w->queue;
     q->flight = NULL;
     q->n_holding++;
     q->generation++; /* as Kueue counts: what is assumed leaves, and comes back as written */
-    class_leave(e, w);
+    class_leave(w);
     w->state = WORKLOAD_HOLDING;
     if (n->a.grows) {
         resize_promise(e, w);
     }
     w->missed_place = w->place_round = false;
     scan_clear(w);
-    queue_unclaim(e, q);
-    holder_not_ready(e, w, e->o.block_until_ready);
+    queue_unclaim(q);
+    engine_not_ready(e, w, e->o.block_until_ready);
     n->outcome = OUTCOME_ADMITTED;
     n->w = NULL; /* a holder may go at any time, and no longer takes itself out of the cycle */
     e->cycle.progress++;
@@ -302,8 +305,8 @@ static void admitted(struct engine *e, struct cycle_entry *n) {
 
 /* Quota and seats together, or neither: a trial. */
 static int admit(struct engine *e, struct cycle_entry *n, bool *ret_ok) {
-    struct engine_workload *w = n->w;
-    const struct engine_workload *prior = n->a.grows ? resize_prior(e, w) : NULL;
+    struct queue_workload *w = n->w;
+    const struct queue_workload *prior = n->a.grows ? resize_prior(e, w) : NULL;
     size_t room = n->a.n_held + (prior != NULL ? prior->n_held : 0) + 1; /* it may inherit */
     struct held_amount *held = mem_array(room, sizeof(*held));
     if (held == NULL) {
@@ -321,7 +324,7 @@ static int admit(struct engine *e, struct cycle_entry *n, bool *ret_ok) {
     *ret_ok = false;
     int r = action_vec_room(&e->cycle.actions, 1);
     r = r == 0 ? take_all(e, &n->a) : r;
-    r = r == 0 ? entry_seat(e, n, ret_ok, &a.seated) : r;
+    r = r == 0 ? seat_entry(e, n, ret_ok, &a.seated) : r;
     r = r == 0 && *ret_ok ? holder_make(e, n, held) : r;
     if (r != 0 || !*ret_ok) {
         pool_undo(e->pool, w->uid);
@@ -333,7 +336,7 @@ static int admit(struct engine *e, struct cycle_entry *n, bool *ret_ok) {
     }
     quota_keep(&e->forest);
     admitted(e, n);
-    return action_add(e, &a); /* there is room */
+    return cycle_action_add(&e->cycle, &a); /* there is room */
 }
 
 /* ---- victims ---- */
@@ -353,7 +356,7 @@ static int with_victims(struct engine *e, struct cycle_entry *n) {
 /* They are named, if it will have a place when they are gone. */
 static int evict(struct engine *e, struct cycle_entry *n) {
     bool fits;
-    int r = entry_claim(e, n, &fits);
+    int r = seat_claim(e, n, &fits);
     if (r == 0 && !fits) {
         n->outcome = OUTCOME_NO_PLACE;
         return 0;
@@ -365,8 +368,8 @@ static int evict(struct engine *e, struct cycle_entry *n) {
 
 /* With quota, and without a place: when no flavor is left that might have one, unless the queue would rather evict than
  * look on. */
-static bool evicts_for_place(const struct engine_workload *w) {
-    const struct engine_queue *q = w->queue;
+static bool evicts_for_place(const struct queue_workload *w) {
+    const struct queue *q = w->queue;
     return (q->within_queue != PREEMPT_NEVER || q->reclaim != PREEMPT_NEVER) &&
            (q->when_can_preempt == FUNGIBILITY_STOP || w->place_round ||
             (!scan_left(w) && !w->missed_place));
@@ -396,7 +399,7 @@ static int with_fewer(struct engine *e, struct cycle_entry *n, const struct assi
 
 /* The last of its flavors has no quota for it, and one before had no places for all of it. */
 static int with_fewer_before(struct engine *e, struct cycle_entry *n) {
-    const struct engine_queue *q = n->w->queue;
+    const struct queue *q = n->w->queue;
     bool evicts = q->within_queue != PREEMPT_NEVER || q->reclaim != PREEMPT_NEVER;
     bool waits_for_ready = e->o.block_until_ready && e->n_not_ready > 0;
     return n->w->missed_place && !waits_for_ready && (!evicts || n->w->place_round)
@@ -405,7 +408,7 @@ static int with_fewer_before(struct engine *e, struct cycle_entry *n) {
 }
 
 static int without_place(struct engine *e, struct cycle_entry *n) {
-    struct engine_workload *w = n->w;
+    struct queue_workload *w = n->w;
     int64_t wake = INT64_MAX;
     bool leaving;
     n->outcome = OUTCOME_NO_PLACE;
@@ -419,7 +422,7 @@ static int without_place(struct engine *e, struct cycle_entry *n) {
     int r = seat_victims(e, n, &leaving, &wake);
     chosen_hide(e, false);
     if (r == 0 && wake != INT64_MAX) {
-        tree_wake_at(e, w->queue->tree, wake);
+        tree_wake_at(&e->queues.agenda, w->queue->tree, wake);
     }
     if (r == 0 && n->a.n_victims == 0 && !leaving) {
         return with_fewer(e, n, &n->a);
@@ -440,7 +443,7 @@ static int entry_admit(struct engine *e, struct cycle_entry *n) {
                                   .considered = n->a.considered};
         e->halted = true; /* the cycle goes no further: it is told here */
         (void)waits(n, OUTCOME_AGAIN, PEND_WAITING_FOR_READY, TURN_NONE);
-        return action_add(e, &a);
+        return cycle_action_add(&e->cycle, &a);
     }
     int r = admit(e, n, &ok);
     return r == 0 && !ok ? without_place(e, n) : r;

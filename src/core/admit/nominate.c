@@ -1,47 +1,13 @@
-/*
- * engine_nominate (core): flavors for a head, and the victims they would take.
- *
- * When the whole workload finds neither room nor victims, and some pod set may come with fewer pods, the largest size
- * that does is looked for by halving: index i of 0..total, where a set has count - (count - min) * i / total pods.
- */
-#include "core/admit/preempt.h"
+/* nominate (core): see nominate.h. */
+#include "core/admit/nominate.h"
 
-void scan_clear(struct engine_workload *w) {
-    w->has_tried = false;
-}
+#include "core/admit/engine_private.h"
+#include "core/admit/resize.h"
+#include "core/admit/seat.h"
 
-bool scan_left(const struct engine_workload *w) {
-    for (size_t i = 0; w->has_tried && i < w->n_sets; i++) {
-        for (size_t k = 0; k < w->sets[i].n_requests; k++) {
-            if (w->sets[i].tried[k] != -1) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-void scan_keep(struct engine *e, struct engine_workload *w, const struct assignment *a) {
-    size_t at = 0;
-    if (!scan_holds(e, w) || !scan_left(w)) {
-        w->scan_retries = e->cycle.tree->retries; /* a new round */
-        w->outrun = false;
-    }
-    for (size_t i = 0; i < w->n_sets; i++) {
-        for (size_t k = 0; k < w->sets[i].n_requests; k++) {
-            w->sets[i].tried[k] = a->tried[at++];
-            e->cycle.moved = e->cycle.moved || w->sets[i].tried[k] >= 0;
-        }
-    }
-    w->has_tried = true;
-    w->tried_generation = w->queue->generation;
-    w->tried_cycle = e->cycle.tree->cycle;
-}
-
-int needs_of(struct engine *e, const struct assignment *a, size_t more, struct preempt_need **ret,
-             size_t *ret_n) {
-    struct preempt_need *needs =
-        ARENA_ARRAY(&e->cycle.tick, struct preempt_need, a->n_held + more + 1);
+int nominate_needs(struct arena *tick, const struct assignment *a, size_t more,
+                   struct preempt_need **ret, size_t *ret_n) {
+    struct preempt_need *needs = ARENA_ARRAY(tick, struct preempt_need, a->n_held + more + 1);
     size_t n = 0;
     for (size_t i = 0; needs != NULL && i < a->n_held; i++) {
         size_t k = 0;
@@ -64,11 +30,11 @@ int needs_of(struct engine *e, const struct assignment *a, size_t more, struct p
 
 /* A search may look at every queue of its tree, and at all that they hold: it costs more of the budget than a head
  * does. */
-static void charge(struct engine *e, const struct engine_workload *w) {
+static void charge(struct engine *e, const struct queue_workload *w) {
     size_t cost =
-        w->queue->tree->n_queues / ENGINE_QUEUES_A_HEAD + e->looked / ENGINE_HOLDERS_A_HEAD;
-    e->looked %= ENGINE_HOLDERS_A_HEAD;
-    e->left -= cost < e->left ? cost : e->left;
+        w->queue->tree->n_queues / ENGINE_QUEUES_A_HEAD + e->preempt.looked / ENGINE_HOLDERS_A_HEAD;
+    e->preempt.looked %= ENGINE_HOLDERS_A_HEAD;
+    engine_charge(e, cost);
 }
 
 /* Victims that leave quota and places; where there are none, those that leave quota, so that it waits for a place. */
@@ -80,7 +46,8 @@ static int victims_find(struct engine *e, struct preempt_ask *ask, struct assign
     if (r == 0 && t.n > 0) {
         ask->fits = seat_trial_fits;
         ask->ctx = &t;
-        r = preempt_find(e, ask, &ret->victims, &ret->n_victims, &was_protected, ret_wake_ns);
+        r = preempt_find(&e->preempt, ask, &ret->victims, &ret->n_victims, &was_protected,
+                         ret_wake_ns);
         ask->fits = NULL;
         r = r == 0 ? t.error : r;
     }
@@ -88,10 +55,11 @@ static int victims_find(struct engine *e, struct preempt_ask *ask, struct assign
     if (r != 0 || ret->n_victims > 0) {
         return r;
     }
-    return preempt_find(e, ask, &ret->victims, &ret->n_victims, &was_protected, ret_wake_ns);
+    return preempt_find(&e->preempt, ask, &ret->victims, &ret->n_victims, &was_protected,
+                        ret_wake_ns);
 }
 
-static int plan(struct engine *e, struct engine_workload *w, const int32_t *counts,
+static int plan(struct engine *e, struct queue_workload *w, const int32_t *counts,
                 const struct assignment *pin, struct assignment *ret) {
     int r = assign_flavors(e, w, counts, pin, ret);
     if (r != 0 || ret->mode == MODE_NO_FIT || ret->mode == MODE_FIT) {
@@ -100,19 +68,19 @@ static int plan(struct engine *e, struct engine_workload *w, const int32_t *coun
     struct preempt_ask ask = {.w = w};
     struct preempt_need *needs;
     int64_t wake = INT64_MAX;
-    r = needs_of(e, ret, 0, &needs, &ask.n_needs);
+    r = nominate_needs(&e->cycle.tick, ret, 0, &needs, &ask.n_needs);
     if (r != 0) {
         return r;
     }
     for (size_t i = 0; i < ask.n_needs; i++) {
         uint32_t resource = needs[i].cell->q.pair & 0xffff;
-        needs[i].uncounted = str_is(names_text(&e->resource_names, resource), "pods");
+        needs[i].uncounted = str_is(names_text(&e->resources, resource), "pods");
     }
     ask.needs = needs;
     r = victims_find(e, &ask, ret, &wake);
     charge(e, w);
     if (r == 0 && wake != INT64_MAX) {
-        tree_wake_at(e, w->queue->tree, wake);
+        tree_wake_at(&e->queues.agenda, w->queue->tree, wake);
     }
     return r;
 }
@@ -121,20 +89,20 @@ static bool is_plan(const struct assignment *a) {
     return a->mode == MODE_FIT || a->n_victims > 0;
 }
 
-static int64_t spare_pods(const struct engine_workload *w) {
+static int64_t spare_pods(const struct queue_workload *w) {
     int64_t n = 0;
     for (size_t i = 0; i < w->n_sets; i++) {
-        const struct engine_set *s = &w->sets[i];
+        const struct workload_set *s = &w->sets[i];
         n += s->min_count > 0 && s->min_count < s->count ? s->count - s->min_count : 0;
     }
     return n;
 }
 
-static const int32_t *counts_at(struct engine *e, const struct engine_workload *w, int64_t i,
+static const int32_t *counts_at(struct engine *e, const struct queue_workload *w, int64_t i,
                                 int64_t total) {
     int32_t *v = ARENA_ARRAY(&e->cycle.tick, int32_t, w->n_sets + 1);
     for (size_t k = 0; v != NULL && k < w->n_sets; k++) {
-        const struct engine_set *s = &w->sets[k];
+        const struct workload_set *s = &w->sets[k];
         int64_t d = s->min_count > 0 && s->min_count < s->count ? s->count - s->min_count : 0;
         v[k] = s->count - (int32_t)(d * i / total);
     }
@@ -142,7 +110,7 @@ static const int32_t *counts_at(struct engine *e, const struct engine_workload *
 }
 
 /* The least reduction with a plan; *ret is left alone when there is none. */
-static int reduce(struct engine *e, struct engine_workload *w, const struct assignment *pin,
+static int reduce(struct engine *e, struct queue_workload *w, const struct assignment *pin,
                   struct assignment *ret) {
     int64_t total = spare_pods(w), lo = 0, hi = total + 1;
     while (lo < hi) {
@@ -164,7 +132,7 @@ static int reduce(struct engine *e, struct engine_workload *w, const struct assi
 }
 
 /* Has it room in the flavors of `full` with so many pods, and each of them a place? */
-static int has_place(struct engine *e, struct engine_workload *w, const int32_t *counts,
+static int has_place(struct engine *e, struct queue_workload *w, const int32_t *counts,
                      const struct assignment *full, struct assignment *ret, bool *ret_ok) {
     struct cycle_entry n = {.w = w};
     bool seated = false;
@@ -173,7 +141,7 @@ static int has_place(struct engine *e, struct engine_workload *w, const int32_t 
     if (r != 0 || n.a.mode != MODE_FIT) {
         return r;
     }
-    r = entry_seat(e, &n, ret_ok, &seated);
+    r = seat_entry(e, &n, ret_ok, &seated);
     if (seated) {
         pool_undo(e->pool, w->uid); /* to know it was enough */
     }
@@ -181,7 +149,7 @@ static int has_place(struct engine *e, struct engine_workload *w, const int32_t 
     return r;
 }
 
-int nominate_fewer(struct engine *e, struct engine_workload *w, const struct assignment *full,
+int nominate_fewer(struct engine *e, struct queue_workload *w, const struct assignment *full,
                    struct assignment *ret, bool *ret_found) {
     int64_t total = spare_pods(w), lo = 1, hi = total + 1;
     *ret_found = false;
@@ -205,10 +173,10 @@ int nominate_fewer(struct engine *e, struct engine_workload *w, const struct ass
     return 0;
 }
 
-int engine_nominate(struct engine *e, struct engine_workload *w, const struct assignment *pin,
-                    struct assignment *ret) {
-    const struct engine_workload *prior = resize_prior(e, w);
-    const int32_t *counts = prior != NULL ? resize_counts(e, w, prior) : NULL;
+int nominate_head(struct engine *e, struct queue_workload *w, const struct assignment *pin,
+                  struct assignment *ret) {
+    const struct queue_workload *prior = resize_prior(e, w);
+    const int32_t *counts = prior != NULL ? resize_counts(&e->cycle.tick, w, prior) : NULL;
     if (prior != NULL && counts == NULL) {
         return ERR_NOMEM;
     }

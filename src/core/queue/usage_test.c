@@ -26,58 +26,58 @@ static struct engine *setup(const struct resource_weight *weights, size_t n) {
 }
 
 /* One that the ledger is told of by hand: v of a resource. */
-static struct engine_workload one(struct engine *e, const char *local, const char *resource,
-                                  struct held_amount *held, int64_t v) {
+static struct queue_workload one(struct engine *e, const char *local, const char *resource,
+                                 struct held_amount *held, int64_t v) {
     uint32_t id;
-    assert_int_equal(names_intern(&e->resource_names, str_of(resource), &id), 0);
+    assert_int_equal(names_intern(&e->resources, str_of(resource), &id), 0);
     *held = (struct held_amount){0, 0, id, v};
-    return (struct engine_workload){
+    return (struct queue_workload){
         .local = str_of(local), .held = held, .n_held = 1, .admitted = true};
 }
 
 static void halves_with_time(void **state) {
     struct engine *e = setup(NULL, 0);
     struct held_amount held;
-    struct engine_workload w = one(e, "ns/a", "cpu", &held, 4000);
+    struct queue_workload w = one(e, "ns/a", "cpu", &held, 4000);
     int64_t next;
     engine_local_sample(e, MINUTE, &next);
     assert_int_equal(next, 6 * MINUTE);
-    assert_int_equal(usage_take(e, &w, false), 0);
-    near(usage_of(e, &w), 0);
+    assert_int_equal(usage_take(&e->queues.usage, &w, false), 0);
+    near(usage_local(&e->queues.usage, w.local), 0);
     static const double want[] = {1.17157, 2, 2.58579};
     for (int i = 0; i < 3; i++) {
         engine_local_sample(e, (6 + 5 * i) * MINUTE - 1, &next); /* too early */
         engine_local_sample(e, (6 + 5 * i) * MINUTE, &next);
-        near(usage_of(e, &w), want[i]);
+        near(usage_local(&e->queues.usage, w.local), want[i]);
     }
-    usage_give(e, &w);
+    usage_give(&e->queues.usage, &w);
     engine_local_sample(e, 26 * MINUTE, &next); /* a half-life later, with nothing held */
-    near(usage_of(e, &w), 2.58579 / 2);
+    near(usage_local(&e->queues.usage, w.local), 2.58579 / 2);
     engine_free(e);
 }
 
 static void penalty_on_entry(void **state) {
     struct engine *e = setup(NULL, 0);
     struct held_amount held, other;
-    struct engine_workload w = one(e, "ns/a", "cpu", &held, 4000),
-                           x = one(e, "ns/b", "cpu", &other, 1000);
+    struct queue_workload w = one(e, "ns/a", "cpu", &held, 4000),
+                          x = one(e, "ns/b", "cpu", &other, 1000);
     int64_t next;
     engine_local_sample(e, MINUTE, &next);
     w.admitted = x.admitted = false;
-    assert_int_equal(usage_cmp(e, &w, &x), 0);
-    assert_int_equal(usage_take(e, &w, true), 0);
-    near(usage_of(e, &w), 1.17157);
-    assert_int_equal(usage_cmp(e, &w, &x), 1);
-    assert_int_equal(usage_cmp(e, &x, &w), -1);
+    assert_int_equal(usage_cmp(&e->queues.usage, &w, &x), 0);
+    assert_int_equal(usage_take(&e->queues.usage, &w, true), 0);
+    near(usage_local(&e->queues.usage, w.local), 1.17157);
+    assert_int_equal(usage_cmp(&e->queues.usage, &w, &x), 1);
+    assert_int_equal(usage_cmp(&e->queues.usage, &x, &w), -1);
     engine_local_sample(e, 6 * MINUTE, &next);
-    near(usage_of(e, &w), 1.17157); /* it is not admitted yet */
-    usage_give(e, &w);
-    near(usage_of(e, &w), 0);
+    near(usage_local(&e->queues.usage, w.local), 1.17157); /* it is not admitted yet */
+    usage_give(&e->queues.usage, &w);
+    near(usage_local(&e->queues.usage, w.local), 0);
     /* an admission that did not happen leaves nothing */
-    assert_int_equal(usage_take(e, &x, true), 0);
-    near(usage_of(e, &x), 0.29289);
-    usage_give(e, &x);
-    near(usage_of(e, &x), 0);
+    assert_int_equal(usage_take(&e->queues.usage, &x, true), 0);
+    near(usage_local(&e->queues.usage, x.local), 0.29289);
+    usage_give(&e->queues.usage, &x);
+    near(usage_local(&e->queues.usage, x.local), 0);
     engine_free(e);
 }
 
@@ -152,21 +152,22 @@ static void weights(void **state) {
 static void comes_and_goes(void **state) {
     struct engine *e = setup(NULL, 0);
     struct held_amount held, other;
-    struct engine_workload w = one(e, "ns/new", "cpu", &held, 4000),
-                           x = one(e, "ns/a", "cpu", &other, 1000);
+    struct queue_workload w = one(e, "ns/new", "cpu", &held, 4000),
+                          x = one(e, "ns/a", "cpu", &other, 1000);
     assert_true(engine_local_usage(e, STR("ns/new")) < 0);
     assert_int_equal(engine_local_usage_set(e, STR("ns/new"), NULL, 0, 1), ERR_NOT_FOUND);
-    assert_int_equal(usage_take(e, &w, true), 0); /* before its LocalQueue is known */
-    assert_true(usage_of(e, &w) < 0);
-    assert_int_equal(usage_cmp(e, &w, &x), 0);
+    assert_int_equal(usage_take(&e->queues.usage, &w, true),
+                     0); /* before its LocalQueue is known */
+    assert_true(usage_local(&e->queues.usage, w.local) < 0);
+    assert_int_equal(usage_cmp(&e->queues.usage, &w, &x), 0);
     assert_int_equal(engine_local_put(e, STR("ns/new"), 1), 0);
-    near(usage_of(e, &w), 1.17157);
+    near(usage_local(&e->queues.usage, w.local), 1.17157);
     engine_local_del(e, STR("ns/new"));
-    assert_true(usage_of(e, &w) < 0);
+    assert_true(usage_local(&e->queues.usage, w.local) < 0);
     assert_int_equal(engine_local_put(e, STR("ns/new"), 1), 0); /* what it used was forgotten */
-    near(usage_of(e, &w), 0);
+    near(usage_local(&e->queues.usage, w.local), 0);
     engine_local_del(e, STR("ns/new"));
-    usage_give(e, &w);
+    usage_give(&e->queues.usage, &w);
     engine_local_del(e, STR("ns/unknown"));
     engine_free(e);
 }
@@ -176,14 +177,14 @@ static void no_half_life(void **state) {
         fixture_new((struct engine_options){.local_usage = true, .usage_interval_ns = 5 * MINUTE});
     struct resource_weight used = {STR("cpu"), 5};
     struct held_amount held;
-    struct engine_workload w = one(e, "ns/a", "cpu", &held, 4000);
+    struct queue_workload w = one(e, "ns/a", "cpu", &held, 4000);
     int64_t next;
     assert_int_equal(engine_local_put(e, STR("ns/a"), 1), 0);
     assert_int_equal(engine_local_usage_set(e, STR("ns/a"), &used, 1, MINUTE), 0);
-    assert_int_equal(usage_take(e, &w, true), 0);
-    near(usage_of(e, &w), 5);
+    assert_int_equal(usage_take(&e->queues.usage, &w, true), 0);
+    near(usage_local(&e->queues.usage, w.local), 5);
     engine_local_sample(e, 6 * MINUTE, &next);
-    near(usage_of(e, &w), 0);
+    near(usage_local(&e->queues.usage, w.local), 0);
     engine_free(e);
 }
 
@@ -191,16 +192,16 @@ static void no_half_life(void **state) {
 static void clock_put_back(void **state) {
     struct engine *e = setup(NULL, 0);
     struct held_amount held;
-    struct engine_workload w = one(e, "ns/a", "cpu", &held, 4000);
+    struct queue_workload w = one(e, "ns/a", "cpu", &held, 4000);
     int64_t next;
     engine_local_sample(e, 1000000 * MINUTE, &next);
-    assert_int_equal(usage_take(e, &w, false), 0);
+    assert_int_equal(usage_take(&e->queues.usage, &w, false), 0);
     engine_local_sample(e, MINUTE, &next);
     assert_int_equal(next, 6 * MINUTE);
-    near(usage_of(e, &w), 0);
+    near(usage_local(&e->queues.usage, w.local), 0);
     engine_local_sample(e, 6 * MINUTE, &next);
-    near(usage_of(e, &w), 1.17157);
-    usage_give(e, &w);
+    near(usage_local(&e->queues.usage, w.local), 1.17157);
+    usage_give(&e->queues.usage, &w);
     engine_free(e);
 }
 
@@ -217,8 +218,8 @@ static void order_of_a_queue(void **state) {
     assert_int_equal(engine_workload_put(e, &high), 0);
     assert_int_equal(engine_workload_put(e, &low), 0);
     for (int i = 0; i < 4; i++) {
-        struct engine_queue *at = map_get(&e->queues, STR("q"));
-        assert_true(str_is(queue_head(e, at)->uid, q.local_usage ? "low" : "high"));
+        struct queue *at = map_get(&e->queues.by_name, STR("q"));
+        assert_true(str_is(queue_head(at)->uid, q.local_usage ? "low" : "high"));
         q.local_usage = !q.local_usage;
         fixture_queue(e, &q);
     }
@@ -232,13 +233,13 @@ static struct str numbered(const char *kind, uint64_t i, char *out) {
 }
 
 /* The first of all that wait, by asking each. */
-static const struct engine_workload *first_of(struct engine *e, const struct engine_queue *q) {
+static const struct queue_workload *first_of(struct engine *e, const struct queue *q) {
     struct workload_vec all = {0};
-    const struct engine_workload *first = NULL;
+    const struct queue_workload *first = NULL;
     assert_int_equal(queue_waiting(q, SIZE_MAX, &all), 0);
     for (size_t i = 0; i < all.n; i++) {
-        const struct engine_workload *w = all.v[i];
-        int c = first != NULL && usage_orders(e, q) ? usage_cmp(e, w, first) : 0;
+        const struct queue_workload *w = all.v[i];
+        int c = first != NULL && usage_orders(q) ? usage_cmp(&e->queues.usage, w, first) : 0;
         c = c != 0 || first == NULL ? c : workload_order(w, first, NULL);
         first = first == NULL || c < 0 ? w : first;
     }
@@ -251,7 +252,7 @@ static const struct engine_workload *first_of(struct engine *e, const struct eng
 static void first_is_first(void **state) {
     struct engine *e = setup(NULL, 0);
     struct fixture_queue at = {"q", "", 100000, NO, NO, .local_usage = true};
-    struct engine_queue *q = map_get(&e->queues, STR("q"));
+    struct queue *q = map_get(&e->queues.by_name, STR("q"));
     const struct shape any = {0};
     struct prng r;
     prng_seed(&r, 1);
@@ -282,7 +283,7 @@ static void first_is_first(void **state) {
             at.local_usage = !at.local_usage;
             fixture_queue(e, &at);
         }
-        assert_true(step % 3 != 0 || queue_head(e, q) == first_of(e, q));
+        assert_true(step % 3 != 0 || queue_head(q) == first_of(e, q));
     }
     engine_free(e);
 }

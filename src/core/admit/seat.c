@@ -1,10 +1,14 @@
-/* engine_seat (core): a place for every pod of an assignment, now or with victims gone. */
+/* seat (core): see seat.h. */
+#include "core/admit/seat.h"
+
 #include <assert.h>
 
 #include "base/limits.h"
-#include "core/admit/preempt.h"
+#include "core/admit/engine_private.h"
+#include "core/admit/nominate.h"
+#include "core/admit/resize.h"
 
-static int32_t count_of(const struct engine_workload *w, const struct assignment *a, size_t set) {
+static int32_t count_of(const struct queue_workload *w, const struct assignment *a, size_t set) {
     return a->counts != NULL ? a->counts[set] : w->sets[set].count;
 }
 
@@ -12,7 +16,7 @@ static size_t set_flavors(struct engine *e, const struct assignment *a, uint32_t
                           const struct flavor_input **out) {
     size_t n = 0;
     for (size_t i = 0; i < a->n_held; i++) {
-        const struct flavor_input *f = &e->flavors.v[a->held[i].flavor].spec;
+        const struct flavor_input *f = &e->flavors.all.v[a->held[i].flavor].spec;
         bool there = a->held[i].set != set;
         for (size_t k = 0; k < n && !there; k++) {
             there = out[k] == f;
@@ -47,7 +51,7 @@ static void places_add(struct places *x, struct str set, int64_t of_one, int32_t
 
 /* One for each set that is Berth's to place, with its first ordinal; the count of pods in *ret_pods. `why`: they take
  * more places than one workload may have. */
-static int places_sum(struct engine *e, const struct engine_workload *w, const struct assignment *a,
+static int places_sum(struct engine *e, const struct queue_workload *w, const struct assignment *a,
                       struct place_input *sets, size_t *ret_pods, struct place_why *why) {
     struct places sum = {0};
     *ret_pods = 0;
@@ -67,7 +71,7 @@ static int places_sum(struct engine *e, const struct engine_workload *w, const s
                                   .ordinal = -1};
         int32_t pods = count_of(w, a, i);
         if (pods > 0 && pool_is_ours(e->pool, &one)) {
-            one.ordinal = a->grows ? resize_ordinal(e, w, one.set) : 0;
+            one.ordinal = a->grows ? resize_ordinal(e->pool, w, one.set) : 0;
             *ret_pods += (size_t)pods;
             places_add(&sum, one.set, pool_places(e->pool, &one), pods, why);
         }
@@ -78,7 +82,7 @@ static int places_sum(struct engine *e, const struct engine_workload *w, const s
 
 /* The pods that are Berth's to place, for the caller to free: a cycle looks at many large ones. *ret_n 0: none, or,
  * with `why`, too many; then *ret is untouched. */
-static int places_of(struct engine *e, const struct engine_workload *w, const struct assignment *a,
+static int places_of(struct engine *e, const struct queue_workload *w, const struct assignment *a,
                      struct place_input **ret, size_t *ret_n, struct place_why *why) {
     size_t pods = 0;
     *ret_n = 0;
@@ -115,11 +119,10 @@ static void no_place(struct cycle_entry *n, const struct place_why *why, size_t 
 
 /* Nodes looked at, in heads. */
 static void charge(struct engine *e, size_t nodes) {
-    size_t cost = 1 + nodes / ENGINE_NODES_A_HEAD;
-    e->left -= cost < e->left ? cost : e->left;
+    engine_charge(e, 1 + nodes / ENGINE_NODES_A_HEAD);
 }
 
-int entry_seat(struct engine *e, struct cycle_entry *n, bool *ret_ok, bool *ret_seated) {
+int seat_entry(struct engine *e, struct cycle_entry *n, bool *ret_ok, bool *ret_seated) {
     struct place_input *in = NULL;
     struct place_why why;
     size_t used = 0;
@@ -153,7 +156,7 @@ int entry_seat(struct engine *e, struct cycle_entry *n, bool *ret_ok, bool *ret_
 
 /* ---- with victims gone ---- */
 
-int seat_trial_begin(struct engine *e, const struct engine_workload *w, const struct assignment *a,
+int seat_trial_begin(struct engine *e, const struct queue_workload *w, const struct assignment *a,
                      struct seat_trial *t) {
     *t = (struct seat_trial){.e = e};
     int r = places_of(e, w, a, &t->in, &t->n, &t->why);
@@ -187,7 +190,7 @@ static int lift(struct seat_trial *t, const struct victim *v, size_t n) {
     uint64_t mark = ++e->lift_mark;
     int r = workload_vec_room(&t->lifted, n);
     for (size_t i = 0; i < n && r == 0; i++) {
-        struct engine_workload *w = v[i].w;
+        struct queue_workload *w = v[i].w;
         if (w->lifted == 0) {
             pool_trial_lift(e->pool, w->uid);
             t->lifted.v[t->lifted.n++] = w;
@@ -216,8 +219,8 @@ bool seat_trial_fits(void *ctx, const struct victim *v, size_t n) {
     return t->error == 0 && ok;
 }
 
-int entry_claim(struct engine *e, struct cycle_entry *n, bool *ret_ok) {
-    struct engine_queue *q = n->w->queue;
+int seat_claim(struct engine *e, struct cycle_entry *n, bool *ret_ok) {
+    struct queue *q = n->w->queue;
     struct seat_trial t;
     int r = seat_trial_begin(e, n->w, &n->a, &t);
     *ret_ok = t.why.trouble == PLACE_OK;
@@ -236,20 +239,13 @@ int entry_claim(struct engine *e, struct cycle_entry *n, bool *ret_ok) {
     return r;
 }
 
-void queue_unclaim(struct engine *e, struct engine_queue *q) {
-    if (q->claims) {
-        pool_claims_drop(e->pool, q->name);
-        q->claims = false;
-    }
-}
-
 /* ---- victims for a place alone ---- */
 
 static bool is_placed(const struct engine *e, const struct seat_trial *t, uint32_t flavor) {
     for (size_t i = 0; i < t->n; i++) {
         for (size_t k = 0;
              (i == 0 || t->in[i].shape != t->in[i - 1].shape) && k < t->in[i].n_flavors; k++) {
-            if (t->in[i].flavors[k] == &e->flavors.v[flavor].spec) {
+            if (t->in[i].flavors[k] == &e->flavors.all.v[flavor].spec) {
                 return true;
             }
         }
@@ -258,15 +254,14 @@ static bool is_placed(const struct engine *e, const struct seat_trial *t, uint32
 }
 
 /* All that anybody may hold of the flavors that place it is short: a slice of one size is in the way of another. */
-static int place_needs(struct engine *e, const struct engine_workload *w,
-                       const struct seat_trial *t, const struct assignment *a,
-                       struct preempt_ask *ask) {
+static int place_needs(struct engine *e, const struct queue_workload *w, const struct seat_trial *t,
+                       const struct assignment *a, struct preempt_ask *ask) {
     struct preempt_need *all;
     size_t cells = 0, n = 0;
     for (const struct quota_node *q = w->queue->node; q != NULL; q = q->parent) {
         cells += q->n_cells;
     }
-    int r = needs_of(e, a, cells, &all, &n);
+    int r = nominate_needs(&e->cycle.tick, a, cells, &all, &n);
     if (r != 0) {
         return r;
     }
@@ -304,9 +299,9 @@ int seat_victims(struct engine *e, struct cycle_entry *n, bool *ret_leaving, int
     }
     if (r == 0 && t.n > 0 && !*ret_leaving) {
         r = place_needs(e, n->w, &t, &n->a, &ask);
-        r = r == 0
-                ? preempt_find(e, &ask, &n->a.victims, &n->a.n_victims, &was_protected, ret_wake_ns)
-                : r;
+        r = r == 0 ? preempt_find(&e->preempt, &ask, &n->a.victims, &n->a.n_victims, &was_protected,
+                                  ret_wake_ns)
+                   : r;
         r = r == 0 ? t.error : r;
     }
     seat_trial_end(&t);

@@ -2,6 +2,7 @@
 #include "core/test/engine_fixture.h"
 
 #include "core/admit/engine_private.h"
+#include "core/queue/alike.h"
 
 enum { LARGE = 1 << 20 };
 enum { CPU = 1, X }; /* as the engine numbers them, after pods */
@@ -29,13 +30,13 @@ static int64_t amount_for(uint64_t h, uint64_t from, int64_t like) {
 /* Of the first n requests; the queues below name cpu before x. */
 static uint64_t digest(const struct ask *a, size_t n) {
     struct pool_amount requests[] = {{CPU, a->amounts[0].v}, {X, a->amounts[1].v}};
-    struct engine_set set = {.name = a->set.name,
-                             .count = a->set.count,
-                             .min_count = a->set.min_count,
-                             .shape = *a->set.shape,
-                             .requests = requests,
-                             .n_requests = n};
-    struct engine_workload w = {.priority = a->in.priority, .sets = &set, .n_sets = 1};
+    struct workload_set set = {.name = a->set.name,
+                               .count = a->set.count,
+                               .min_count = a->set.min_count,
+                               .shape = *a->set.shape,
+                               .requests = requests,
+                               .n_requests = n};
+    struct queue_workload w = {.priority = a->in.priority, .sets = &set, .n_sets = 1};
     return workload_hash(&w);
 }
 
@@ -113,7 +114,7 @@ static void apart(bool local_usage) {
     }
     assert_int_equal(engine_workload_put(w.e, &first.in), 0);
     assert_int_equal(engine_workload_put(w.e, &second.in), 0);
-    assert_true(workload_find(w.e, STR("a"))->hash == workload_find(w.e, STR("b"))->hash);
+    assert_true(engine_workload(w.e, STR("a"))->hash == engine_workload(w.e, STR("b"))->hash);
     run(&w);
     assert_false(holds(&w, "a"));
     assert_true(holds(&w, "b"));

@@ -1,0 +1,34 @@
+/*
+ * pool_copy (core): a pool as plain inputs, and a pool filled from them.
+ *
+ * Pods in their seats are left out: in the copy a seat goes when its workload does. What nobody's seat explains stays
+ * occupied. Resources keep their numbers: the pool that is filled must number them as the one copied does.
+ */
+#ifndef BERTH_CORE_POOL_COPY_H
+#define BERTH_CORE_POOL_COPY_H
+
+#include "base/arena.h"
+#include "core/place/pool.h"
+
+/* The places that are promised to a queue. */
+struct pool_copy_pins {
+    struct str queue;
+    struct pool_pin *pins;
+    size_t n;
+};
+
+struct pool_copy {
+    struct node_input *nodes;
+    struct seat *seats;
+    struct pool_copy_pins *pins; /* of queues */
+    size_t n_nodes, n_seats, n_pins;
+    bool left_out; /* there are managed nodes, too many to copy */
+};
+
+/* Copies into the arena; nothing but left_out beyond so many nodes or seats, and nothing where no node is managed.
+ * ERR_NOMEM. */
+int pool_copy_take(const struct pool *p, size_t nodes_max, size_t seats_max, struct arena *a,
+                   struct pool_copy *ret);
+int pool_copy_build(const struct pool_copy *c, struct pool *p); /* an error of the pool's */
+
+#endif
