@@ -294,7 +294,7 @@ static void admitted(struct engine *e, struct cycle_entry *n) {
     if (n->a.grows) {
         resize_promise(e, w);
     }
-    w->missed_place = w->place_round = false;
+    w->scan.round = ROUND_PLAIN;
     scan_clear(w);
     queue_unclaim(q);
     engine_not_ready(e, w, e->o.block_until_ready);
@@ -371,8 +371,8 @@ static int evict(struct engine *e, struct cycle_entry *n) {
 static bool evicts_for_place(const struct queue_workload *w) {
     const struct queue *q = w->queue;
     return (q->within_queue != PREEMPT_NEVER || q->reclaim != PREEMPT_NEVER) &&
-           (q->when_can_preempt == FUNGIBILITY_STOP || w->place_round ||
-            (!scan_left(w) && !w->missed_place));
+           (q->when_can_preempt == FUNGIBILITY_STOP || scan_seeks(w) ||
+            (!scan_left(w) && !scan_missed(w)));
 }
 
 /* Fewer pods than it asks for, where it may start with fewer, and nothing else is left to try: in the flavors of `in`,
@@ -402,7 +402,7 @@ static int with_fewer_before(struct engine *e, struct cycle_entry *n) {
     const struct queue *q = n->w->queue;
     bool evicts = q->within_queue != PREEMPT_NEVER || q->reclaim != PREEMPT_NEVER;
     bool waits_for_ready = e->o.block_until_ready && e->n_not_ready > 0;
-    return n->w->missed_place && !waits_for_ready && (!evicts || n->w->place_round)
+    return scan_missed(n->w) && !waits_for_ready && (!evicts || scan_seeks(n->w))
                ? with_fewer(e, n, NULL)
                : 0;
 }

@@ -1,12 +1,9 @@
 /*
- * cycle_requeue (core): after a cycle: requeues or parks each head that was not admitted, and reports why.
- *
- *     StrictFIFO       back to the heap, always: it blocks its queue
- *     BestEffortFIFO   back at once when it was only outrun, when its victims are on their way out, or when flavors are
- *                      left to try; otherwise parked: alone when the reason is its own, with its class when all alike
- *                      would fare alike
+ * cycle_requeue (core): after a cycle: sends each head that was not admitted where requeue.h says, and reports why it
+ * waits; then those that are parked beside it.
  */
 #include "core/admit/engine_private.h"
+#include "core/admit/requeue.h"
 #include "core/admit/scan.h"
 #include "core/admit/seat.h"
 
@@ -40,9 +37,7 @@ static int park_alike(struct engine *e, struct cycle_entry *n, bool place) {
     struct queue_workload *w = n->w;
     struct queue_class *c = w->class;
     e->cycle.progress++;
-    scan_clear(w);
-    w->missed_place = false;
-    queue_park_alike(w, place, n->a.verdict->reason);
+    queue_park_alike(w, place, (int)n->a.verdict->reason);
     class_told(c, w);
     queue_return(w);
     if (place) {
@@ -51,109 +46,128 @@ static int park_alike(struct engine *e, struct cycle_entry *n, bool place) {
     return tell_alike(e, c, n->a.verdict, n->a.considered);
 }
 
-static void park_alone(struct engine *e, struct queue_workload *w) {
-    e->cycle.progress++;
-    scan_clear(w);
-    queue_park(w);
+/* ---- by the table ---- */
+
+static enum requeue_round round_of(const struct queue_workload *w) {
+    bool missed = scan_missed(w);
+    if (scan_left(w)) {
+        return missed ? REQUEUE_LEFT_MISSED : REQUEUE_LEFT;
+    }
+    if (scan_seeks(w)) {
+        return missed ? REQUEUE_SOUGHT_MISSED : REQUEUE_SOUGHT;
+    }
+    return missed ? REQUEUE_DONE_MISSED : REQUEUE_DONE;
 }
 
-/* The workload that stays first in its queue, because its victims are on their way out. What it comes to later does not
- * change that (queue.h). */
-static void preemptor_note(struct queue *q, const struct cycle_entry *n) {
+/* Something was freed since it tried the first flavor, or others of its cycle kept one from it and may have come to
+ * nothing themselves. */
+static enum requeue_news news_of(const struct engine *e, const struct queue_workload *w) {
+    if (e->as_kueue || w->scan.progress == SCAN_NEW) {
+        return REQUEUE_NO_NEWS;
+    }
+    if (w->scan.progress == SCAN_OUTRUN) {
+        return REQUEUE_OUTRUN;
+    }
+    return w->scan.retries != e->cycle.tree->retries ? REQUEUE_FREED : REQUEUE_NO_NEWS;
+}
+
+static enum requeue_policy policy_of(const struct queue *q) {
+    bool seeks = q->when_can_preempt == FUNGIBILITY_NEXT &&
+                 (q->within_queue != PREEMPT_NEVER || q->reclaim != PREEMPT_NEVER);
+    if (q->strict) {
+        return seeks ? REQUEUE_STRICT_SEEKS : REQUEUE_STRICT;
+    }
+    return seeks ? REQUEUE_BEST_EFFORT_SEEKS : REQUEUE_BEST_EFFORT;
+}
+
+/* The workload stays first in its queue whose victims are on their way out. What it comes to later does not change
+ * that (queue.h). Places are kept while they leave, also when its scan passes by a flavor without a place: they would
+ * be free for an instant, and everybody who waits for one would be woken. What leaves may be the node's to say. */
+static void victims_note(const struct cycle_entry *n, struct queue *q, bool keeps_places) {
     if (n->outcome == OUTCOME_PREEMPTING || n->outcome == OUTCOME_DEFERRED) {
         preemptor_set(q, n->w);
     }
-}
-
-/* Places are kept while victims leave, also when its scan passes by a flavor without a place: they would be free for an
- * instant, and everybody who waits for one would be woken. What leaves may be the node's to say. */
-static void claims_note(struct engine *e, struct queue *q, const struct cycle_entry *n, bool left) {
-    if (n->outcome != OUTCOME_PREEMPTING && n->outcome != OUTCOME_AGAIN && !left) {
+    if (!keeps_places) {
         queue_unclaim(q);
     } else if (q->claims) {
         tree_placeless(q);
     }
 }
 
-/* All its flavors were looked at for room, and some had no place: once more, and now victims may go for a place. */
-static bool looks_for_victims(struct engine *e, const struct cycle_entry *n, bool missed_before) {
-    struct queue_workload *w = n->w;
-    const struct queue *q = w->queue;
-    bool asked = w->place_round || (n->outcome == OUTCOME_NO_PLACE && !missed_before);
-    w->place_round = w->missed_place && !asked && q->when_can_preempt == FUNGIBILITY_NEXT &&
-                     (q->within_queue != PREEMPT_NEVER || q->reclaim != PREEMPT_NEVER);
-    e->cycle.moved = e->cycle.moved || w->place_round;
-    return w->place_round;
-}
-
-/* Parked after its last flavor, though something was freed since it tried the first, or others of its cycle kept one
- * from it and may have come to nothing themselves: it begins anew. */
-static bool begins_anew(const struct engine *e, const struct queue_workload *w) {
-    return !e->as_kueue && w->has_tried && (w->outrun || w->scan_retries != e->cycle.tree->retries);
-}
-
-static int parked(struct engine *e, struct cycle_entry *n) {
-    struct queue_workload *w = n->w;
-    switch (n->outcome) {
-    case OUTCOME_GATED:
-    case OUTCOME_FAILED_CHECKS:
-    case OUTCOME_REFUSED:
-        park_alone(e, w);
-        return 0;
-    default:
+/* What the scan is to remember of this cycle, and of its round where that is over. */
+static void scan_note(struct queue_workload *w, enum outcome outcome, struct requeue to) {
+    bool left = scan_left(w), again = outcome == OUTCOME_AGAIN;
+    bool over = !left && !again && outcome != OUTCOME_PREEMPTING && outcome != OUTCOME_DEFERRED;
+    bool missed = scan_missed(w) || outcome == OUTCOME_NO_PLACE;
+    if (again && left) {
+        w->scan.progress = SCAN_OUTRUN;
+    }
+    switch (to.to) {
+    case REQUEUE_TO_HEAP_SEEKING:
+    case REQUEUE_TO_ALIKE:
+    case REQUEUE_TO_ALIKE_PLACED:
+        scan_clear(w);
+        missed = false;
+        break;
+    case REQUEUE_TO_HEAP_PLACED:
+        missed = false;
+        break;
+    case REQUEUE_TO_HEAP_ANEW:
+    case REQUEUE_TO_ALONE:
+        scan_clear(w);
+        break;
+    case REQUEUE_TO_HEAP:
         break;
     }
-    bool no_place = n->outcome == OUTCOME_NO_PLACE;
-    if (begins_anew(e, w) && (!no_place || w->outrun)) {
-        scan_clear(w);
+    scan_round_set(w, over ? to.to == REQUEUE_TO_HEAP_SEEKING : scan_seeks(w), missed);
+}
+
+static int entry_go(struct engine *e, struct cycle_entry *n, enum requeue_place to) {
+    struct queue_workload *w = n->w;
+    switch (to) {
+    case REQUEUE_TO_HEAP_SEEKING:
+    case REQUEUE_TO_HEAP_ANEW:
         e->cycle.moved = true;
         queue_return(w);
         return 0;
+    case REQUEUE_TO_HEAP_PLACED:
+        tree_placeless(w->queue);
+        queue_return(w);
+        return 0;
+    case REQUEUE_TO_HEAP:
+        queue_return(w);
+        return 0;
+    case REQUEUE_TO_ALONE:
+        e->cycle.progress++;
+        queue_park(w);
+        return 0;
+    case REQUEUE_TO_ALIKE:
+    case REQUEUE_TO_ALIKE_PLACED:
+        break;
     }
-    return park_alike(e, n, no_place || w->missed_place);
+    return park_alike(e, n, to == REQUEUE_TO_ALIKE_PLACED);
 }
 
-/* A flavor that had quota but no place is followed by the next one, at once; when there is none left, the workload
- * waits for a place, whatever the last flavor lacked, and starts again with the first. */
 int entry_requeue(struct engine *e, struct cycle_entry *n) {
     struct queue_workload *w = n->w;
     struct queue *q = w->queue;
-    bool left = scan_left(w), no_place = n->outcome == OUTCOME_NO_PLACE;
-    bool again = n->outcome == OUTCOME_AGAIN || n->outcome == OUTCOME_PREEMPTING ||
-                 n->outcome == OUTCOME_DEFERRED;
-    q->flight = NULL;
-    w->state = WORKLOAD_IDLE;
-    preemptor_note(q, n);
-    claims_note(e, q, n, left);
+    struct requeue to = requeue_decide(n->outcome, round_of(w), news_of(e, w), policy_of(q));
     struct engine_action a = {.type = ACTION_PEND,
                               .uid = w->uid,
                               .queue = q->name,
                               .verdict = n->a.verdict,
                               .considered = n->a.considered};
-    bool says_more = w->missed_place && !no_place; /* that a place is missing */
-    int r = says_more ? 0 : cycle_action_add(&e->cycle, &a);
-    bool missed_before = w->missed_place;
-    w->missed_place = w->missed_place || no_place;
-    w->outrun = w->outrun || (n->outcome == OUTCOME_AGAIN && left);
+    q->flight = NULL;
+    w->state = WORKLOAD_IDLE;
+    victims_note(n, q, to.keeps_places);
+    int r = to.told ? cycle_action_add(&e->cycle, &a) : 0;
     if (r != 0) {
+        scan_round_set(w, scan_seeks(w), scan_missed(w) || n->outcome == OUTCOME_NO_PLACE);
         queue_return(w);
         return r;
     }
-    if (!again && !left && looks_for_victims(e, n, missed_before)) {
-        w->missed_place = false;
-        scan_clear(w);
-        queue_return(w);
-        return 0;
-    }
-    if (again || left || q->strict) {
-        if (w->missed_place && !left) {
-            tree_placeless(q);
-            w->missed_place = false;
-        }
-        queue_return(w);
-        return 0;
-    }
-    return parked(e, n);
+    scan_note(w, n->outcome, to);
+    return entry_go(e, n, to.to);
 }
 
 /* ---- those not told yet ---- */

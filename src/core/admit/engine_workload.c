@@ -25,7 +25,7 @@ static void quota_return(struct engine *e, struct queue_workload *w, bool undone
     resize_release(e, w);
     chosen_gone(e, w);
     usage_give(&e->queues.usage, w);
-    w->entered = w->admitted = false;
+    w->usage = USAGE_HELD;
     holder_unlist(w);
     (void)holder_move(&e->forest, w, -1);
     mem_free(w->held);
@@ -284,8 +284,7 @@ static int hold_anew(struct engine *e, struct queue_workload **old,
     w->evicting = o->evicting;
     w->not_ready = o->not_ready;
     w->reserved_ns = o->reserved_ns;
-    w->entered = o->entered;
-    w->admitted = o->admitted;
+    w->usage = o->usage;
     o->held = NULL;
     map_put(&e->workloads, w->uid, w, NULL); /* replaces */
     workload_free(o);
@@ -364,7 +363,7 @@ int engine_workload_hold(struct engine *e, const struct workload_input *in,
 
 void engine_workload_admitted(struct engine *e, struct str uid) {
     struct queue_workload *w = engine_workload(e, uid);
-    if (w != NULL && w->state == WORKLOAD_HOLDING && !w->admitted) {
+    if (w != NULL && w->state == WORKLOAD_HOLDING && w->usage != USAGE_ADMITTED) {
         usage_admitted(&e->queues.usage, w);
     }
 }

@@ -90,7 +90,7 @@ static void held_join(struct queue_workload *to, struct queue_workload *from) {
 static void inherit(struct engine *e, struct queue_workload *w, struct queue_workload *prior) {
     chosen_gone(e, prior);
     chosen_gone(e, w);
-    if (prior->admitted) {
+    if (prior->usage == USAGE_ADMITTED) {
         engine_workload_admitted(e, w->uid); /* it goes on as that does */
     }
     usage_give(&e->queues.usage, prior);

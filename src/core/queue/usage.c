@@ -183,7 +183,7 @@ static double alpha(const struct usage_ledger *u, int64_t elapsed_ns) {
 
 /* Of what it holds in its ith place. */
 static double penalty(const struct usage_ledger *u, const struct queue_workload *w, size_t i) {
-    double part = w->entered ? alpha(u, u->interval_ns) : 0;
+    double part = w->usage == USAGE_ENTERED ? alpha(u, u->interval_ns) : 0;
     return part * (double)w->held[i].v / unit_of(u, w->held[i].resource);
 }
 
@@ -201,10 +201,10 @@ int usage_take(struct usage_ledger *u, struct queue_workload *w, bool anew) {
             return ERR_NOMEM;
         }
     }
-    w->entered = w->entered || anew;
+    w->usage = anew ? USAGE_ENTERED : w->usage;
     for (size_t i = 0; i < w->n_held; i++) {
         row = &l->rows.v[w->held[i].resource];
-        row->held = amount_add(row->held, w->admitted ? w->held[i].v : 0);
+        row->held = amount_add(row->held, w->usage == USAGE_ADMITTED ? w->held[i].v : 0);
         row->penalty += penalty(u, w, i);
     }
     l->n_workloads++;
@@ -219,7 +219,7 @@ void usage_give(struct usage_ledger *u, struct queue_workload *w) {
     }
     for (size_t i = 0; i < w->n_held && w->held[i].resource < l->rows.n; i++) {
         struct usage_row *row = &l->rows.v[w->held[i].resource];
-        row->held = amount_sub(row->held, w->admitted ? w->held[i].v : 0);
+        row->held = amount_sub(row->held, w->usage == USAGE_ADMITTED ? w->held[i].v : 0);
         row->penalty = fmax(row->penalty - penalty(u, w, i), 0);
     }
     l->n_workloads--;
@@ -237,8 +237,7 @@ void usage_admitted(struct usage_ledger *u, struct queue_workload *w) {
         row->consumed += entry;
         row->held = amount_add(row->held, w->held[i].v);
     }
-    w->entered = false;
-    w->admitted = true;
+    w->usage = USAGE_ADMITTED;
     if (l != NULL) {
         reorder(u, l);
     }

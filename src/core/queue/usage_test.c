@@ -32,7 +32,7 @@ static struct queue_workload one(struct engine *e, const char *local, const char
     assert_int_equal(names_intern(&e->resources, str_of(resource), &id), 0);
     *held = (struct held_amount){0, 0, id, v};
     return (struct queue_workload){
-        .local = str_of(local), .held = held, .n_held = 1, .admitted = true};
+        .local = str_of(local), .held = held, .n_held = 1, .usage = USAGE_ADMITTED};
 }
 
 static void halves_with_time(void **state) {
@@ -63,7 +63,7 @@ static void penalty_on_entry(void **state) {
                           x = one(e, "ns/b", "cpu", &other, 1000);
     int64_t next;
     engine_local_sample(e, MINUTE, &next);
-    w.admitted = x.admitted = false;
+    w.usage = x.usage = USAGE_HELD;
     assert_int_equal(usage_cmp(&e->queues.usage, &w, &x), 0);
     assert_int_equal(usage_take(&e->queues.usage, &w, true), 0);
     near(usage_local(&e->queues.usage, w.local), 1.17157);

@@ -20,6 +20,35 @@ enum workload_state {
     WORKLOAD_HOLDING, /* has quota */
 };
 
+/* What the ledger of LocalQueues knows of a holder (usage.h). */
+enum usage_phase {
+    USAGE_HELD,    /* adopted: nothing is due */
+    USAGE_ENTERED, /* given quota now: an entry penalty is due */
+    USAGE_ADMITTED /* what it holds counts as used */
+};
+
+/* The scan over the flavors of a workload, which goes on from cycle to cycle (admit/scan.h). */
+enum scan_progress {
+    SCAN_NEW,    /* the next one begins with the first flavor */
+    SCAN_TRIED,  /* workload_set.tried is meaningful */
+    SCAN_OUTRUN, /* and a flavor was lost to others of the same cycle */
+};
+
+/* A round goes over all flavors once. */
+enum scan_round {
+    ROUND_PLAIN,
+    ROUND_MISSED,      /* a flavor of it had quota, and no place */
+    ROUND_SEEKS,       /* victims may go for a place alone */
+    ROUND_SEEKS_MISSED /* both */
+};
+
+struct workload_scan {
+    enum scan_progress progress;
+    enum scan_round round;
+    uint64_t generation, cycle; /* of the queue, of its tree: when the last flavor was tried */
+    uint64_t retries;           /* cohort_tree.retries when the round began */
+};
+
 struct workload_set {
     struct str name;
     int32_t count, min_count;
@@ -48,18 +77,12 @@ struct queue_workload {
     bool gated, failed_checks;
     /* holding: what a search for victims asks */
     bool evicting, not_ready;
-    bool listed;            /* in queue.holders */
-    bool entered, admitted; /* usage.h: an entry penalty is due; what it holds counts as used */
-    /* the scan over its flavors */
-    bool has_tried; /* sets[].tried is meaningful */
-    bool outrun;    /* in this round over its flavors, one was lost to others of the same cycle */
-    bool missed_place; /* in this round over its flavors, one had quota but no place */
-    bool place_round;  /* in this round over its flavors, victims may go for a place alone */
+    bool listed; /* in queue.holders */
+    enum usage_phase usage;
+    struct workload_scan scan;
     int64_t reserved_ns, protected_until_ns, minimum_runtime_ns; /* holding */
     uint64_t lifted; /* its seats are lifted in a trial (admit/seat.h); 0: not */
-    uint64_t tried_generation, tried_cycle;
-    uint64_t scan_retries; /* cohort_tree.retries when the round began */
-    uint64_t chosen;       /* a victim of the cycle with this mark (admit/cycle.h) */
+    uint64_t chosen; /* a victim of the cycle with this mark (admit/cycle.h) */
 };
 VEC(workload_vec, struct queue_workload *);
 
