@@ -1,6 +1,6 @@
 /* fuzz/spdy: any bytes as what a client sends, in pieces whose length the first
  * byte says. */
-#include "net/spdy.h"
+#include "net/upgrade/spdy.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,6 +1,6 @@
 /* fuzz/websocket: any bytes as what a client sends, in pieces whose length the
  * first byte says. */
-#include "net/websocket.h"
+#include "net/upgrade/websocket.h"
 #include "base/limits.h"
 #include "fuzz.h"
 

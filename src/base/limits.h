@@ -90,6 +90,17 @@ enum {
     LIMIT_HTTP_OUT_BYTES = 16 << 20,     /* bytes waiting for one slow reader, then it is cut */
     LIMIT_HTTP_OUT_TOTAL = 128 << 20,    /* for all readers: beyond it those that stand still are cut */
     LIMIT_HTTP_UPGRADED_MS = 4 * 3600 * 1000, /* as LIMIT_HTTP_WRITE_MS, of a connection with another protocol [k8s] */
+    LIMIT_H2_STREAMS = 100,              /* requests under way on one HTTP/2 connection [k8s] */
+    LIMIT_H2_TURN = 16,                  /* of them, begun in one turn of the loop */
+    LIMIT_H2_WINDOW = 256 << 10,         /* bytes of a body that a peer may send unasked, and ... */
+    LIMIT_H2_WINDOW_ALL = 1 << 20,       /* ... of all bodies of a connection */
+    LIMIT_H2_TABLE = 4096,               /* HPACK's table, each way */
+    LIMIT_H2_CONTINUATIONS = 8,          /* frames that go on with a head */
+    LIMIT_H2_SETTINGS = 32,              /* entries of one SETTINGS frame */
+    LIMIT_H2_CONTROLS = 200,             /* frames that ask for nothing, at once and in a second */
+    LIMIT_H2_CREDITS = 1000,             /* WINDOW_UPDATE, likewise, and one for each KiB sent */
+    LIMIT_H2_RESETS = 200,               /* streams that end before their answer, at once, and ... */
+    LIMIT_H2_RESETS_PER_S = 20,          /* ... in a second */
     LIMIT_WEBSOCKET_MESSAGE = 32 << 20,  /* one message of a client [k8s] */
     LIMIT_WEBSOCKET_CONTROLS = 200,      /* control frames of a client in a second */
     LIMIT_SESSIONS = 2000,               /* with pods: exec, attach, forwarded connections, and ... */

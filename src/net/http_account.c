@@ -1,6 +1,6 @@
 /*
- * http_account: what one user, or an address that no user vouches for, holds of a server: connections, and bodies that
- * are on their way. See http_int.h.
+ * http_account: what one user, or an address that no user vouches for, holds of a server: connections, streams of those
+ * of HTTP/2, bodies that are on their way, and answers that wait to be taken. See http_int.h.
  *
  * An account lives as long as a connection counts for it. Without memory for one a connection counts for nobody, and
  * only the bounds of all together hold.
@@ -10,11 +10,13 @@
 #include "net/http_int.h"
 
 struct http_account {
-    size_t conns, bytes;
+    size_t conns, bytes; /* conns: streams count as well */
     struct http_line line;
     size_t waiting;  /* for all of them to take, as of each one's last flush */
     struct str name; /* behind it: "user NAME" or "from ADDRESS" */
 };
+
+#define GREEDY_NS (2 * NS_PER_SEC) /* without progress, when all together wait for too much */
 
 enum {
     NAME_MAX_BYTES = 1024,
@@ -48,24 +50,25 @@ void http_account_begin(struct http_conn *c) {
     line_add(&c->server->strangers, c);
 }
 
-static void leave(struct http_conn *c) {
-    struct http_account *a = c->account;
-    c->server->bodies -= c->body;
+void http_account_leave(struct http_request *r) {
+    struct http_server *s = r->conn->server;
+    struct http_account *a = r->account;
+    s->bodies -= r->body;
     if (a) {
-        a->bytes -= c->body;
-        a->waiting -= c->counted;
+        a->bytes -= r->body;
+        a->waiting -= r->counted;
         if (--a->conns == 0) {
-            map_del(&c->server->accounts, a->name);
+            map_del(&s->accounts, a->name);
             mem_free(a);
         }
     }
-    c->account = NULL;
-    c->body = 0;
+    r->account = NULL;
+    r->body = 0;
 }
 
 void http_account_end(struct http_conn *c) {
     line_remove(c);
-    leave(c);
+    http_account_leave(&c->request);
 }
 
 static struct http_account *account_of(struct http_server *s, const char *what, struct str who) {
@@ -92,78 +95,114 @@ static struct http_account *account_of(struct http_server *s, const char *what, 
     return a;
 }
 
-static void join(struct http_conn *c, const char *what, struct str who) {
-    struct http_account *a = account_of(c->server, what, who);
-    size_t body = c->body;
+static void join(struct http_request *r, const char *what, struct str who) {
+    struct http_server *s = r->conn->server;
+    struct http_account *a = account_of(s, what, who);
+    size_t body = r->body;
     if (a) {
         a->conns++; /* before it leaves: it may be the same one */
         a->bytes += body;
-        a->waiting += c->counted;
+        a->waiting += r->counted;
     }
-    leave(c);
-    c->account = a;
-    c->body = a ? body : 0;
-    c->server->bodies += c->body;
+    http_account_leave(r);
+    r->account = a;
+    r->body = a ? body : 0;
+    s->bodies += r->body;
 }
 
-bool http_account_join(struct http_conn *c, struct str user) {
+static bool is_of(const struct http_request *r, struct str user) {
     const struct str prefix = STR("user ");
-    bool same = c->known && c->account && str_eq(str_skip(c->account->name, prefix.n), user);
-    if (!same) {
+    return r->known && r->account && str_eq(str_skip(r->account->name, prefix.n), user);
+}
+
+bool http_account_full(const struct http_conn *c) {
+    const struct http_account *a = c->request.account;
+    return a && c->request.known && a->conns >= LIMIT_HTTP_CONNECTIONS_ACCOUNT;
+}
+
+bool http_account_join(struct http_request *r, struct str user) {
+    struct http_conn *c = r->conn;
+    if (r->gone) {
+        return true;
+    }
+    if (!is_of(&c->request, user)) {
         line_remove(c); /* before its account may go */
-        join(c, "user ", user);
-        c->known = true;
-        if (c->account) {
-            line_add(&c->account->line, c);
+        join(&c->request, "user ", user);
+        c->request.known = true;
+        if (c->request.account) {
+            line_add(&c->request.account->line, c);
         }
     }
-    return c->account == NULL || c->account->conns <= LIMIT_HTTP_CONNECTIONS_ACCOUNT;
+    if (r != &c->request && !is_of(r, user)) {
+        join(r, "user ", user);
+        r->known = true;
+    }
+    return r->account == NULL || r->account->conns <= LIMIT_HTTP_CONNECTIONS_ACCOUNT;
 }
 
-int http_account_body(struct http_conn *c, size_t bytes) {
-    struct http_server *s = c->server;
-    bool stranger = !c->known && s->o.head;
-    if (bytes == c->body) {
+int http_account_body(struct http_request *r, size_t bytes) {
+    struct http_server *s = r->conn->server;
+    bool stranger = !r->known && s->o.head;
+    if (bytes == r->body) {
         return 0;
     }
-    if (bytes > 0 && c->account == NULL) {
-        struct str peer = http_peer(&c->request);
+    if (bytes > 0 && r->account == NULL) {
+        struct str peer = http_peer(r);
         ptrdiff_t end = str_find_last(peer, ':');
-        join(c, "from ", str_head(peer, end > 0 ? (size_t)end : peer.n));
+        join(r, "from ", str_head(peer, end > 0 ? (size_t)end : peer.n));
     }
-    size_t others = c->account ? c->account->bytes - c->body : 0;
+    size_t others = r->account ? r->account->bytes - r->body : 0;
     /* Where nobody is asked for a credential, as an API server's webhooks, one address may be all there is. */
     size_t most = stranger   ? LIMIT_HTTP_BODY_STRANGERS
-                  : c->known ? LIMIT_HTTP_BODY_ACCOUNT
+                  : r->known ? LIMIT_HTTP_BODY_ACCOUNT
                              : LIMIT_HTTP_BODY_TOTAL;
     if (stranger && bytes > LIMIT_HTTP_BODY_STRANGER) {
         return 413;
     }
-    if (bytes > c->body &&
-        (others + bytes > most || s->bodies - c->body + bytes > LIMIT_HTTP_BODY_TOTAL)) {
+    if (bytes > r->body &&
+        (others + bytes > most || s->bodies - r->body + bytes > LIMIT_HTTP_BODY_TOTAL)) {
         return 429;
     }
-    if (c->account) {
-        c->account->bytes = others + bytes;
+    if (r->account) {
+        r->account->bytes = others + bytes;
     }
-    s->bodies = s->bodies - c->body + bytes;
-    c->body = bytes;
+    s->bodies = s->bodies - r->body + bytes;
+    r->body = bytes;
     return 0;
 }
 
-void http_account_waiting(struct http_conn *c, size_t bytes) {
-    if (c->account) {
-        c->account->waiting = c->account->waiting - c->counted + bytes;
+const char *http_account_refusal(int status) {
+    return status == 413 ? "a body of this length takes a credential"
+                         : "too many bytes of bodies of this sender are on their way";
+}
+
+void http_account_waiting(struct http_request *r, size_t bytes) {
+    struct http_server *s = r->conn->server;
+    s->waiting = s->waiting - r->counted + bytes;
+    if (r->account) {
+        r->account->waiting = r->account->waiting - r->counted + bytes;
     }
+    r->counted = bytes;
+}
+
+bool http_account_greedy(const struct http_request *r, int64_t progress) {
+    const struct http_server *s = r->conn->server;
+    size_t part = s->o.out_total / (s->stats.connections + s->streams + 1);
+    if (s->waiting <= s->o.out_total || r->counted <= part) {
+        return false;
+    }
+    return s->waiting - s->o.out_total > s->o.out_total ||
+           clock_mono(s->clock) - progress > GREEDY_NS;
 }
 
 size_t http_waiting_for_account(const struct http_request *r) {
-    return r->conn->account ? r->conn->account->waiting : 0;
+    return r->account ? r->account->waiting : 0;
 }
 
 /* It was answered, and has asked again already: it may do so for ever, and is never idle. */
 static bool is_insatiable(const struct http_conn *c) {
-    return c->phase == PHASE_BUSY && c->request.state == REQUEST_ANSWERED && c->pending.n > 0;
+    return c->phase == PHASE_BUSY && !c->session && c->request.state == REQUEST_ANSWERED &&
+           c->pending.n > 0;
 }
 
 /* The first that is not being answered, else the first that never is done. Those that are answered go to the end, so
@@ -172,7 +211,8 @@ static struct http_conn *first_idle(struct http_line *l) {
     struct http_conn *other = NULL;
     for (int i = 0; l->first && i < LOOKED_AT; i++) {
         struct http_conn *c = l->first;
-        if (c->phase != PHASE_BUSY && c->phase != PHASE_CLOSED) {
+        bool busy = c->session ? http2_conn_busy(c) : c->phase == PHASE_BUSY;
+        if (!busy && c->phase != PHASE_CLOSED) {
             return c;
         }
         other = other == NULL && is_insatiable(c) ? c : other;

@@ -17,8 +17,6 @@ enum {
     KEEP_BYTES = 16 << 10,   /* buffers up to this size are kept while the connection is busy */
 };
 
-#define GREEDY_NS (2 * NS_PER_SEC) /* without progress, when all together wait for too much */
-
 static void start_reading(struct http_conn *c);
 static bool hand_on(struct http_conn *c);
 static void consume(struct http_conn *c, struct str in);
@@ -37,20 +35,9 @@ size_t http_conn_queued(const struct http_conn *c) {
     return uv_stream_get_write_queue_size((const uv_stream_t *)&c->tcp) + (size_t)kernel;
 }
 
-static void count_waiting(struct http_conn *c, size_t n) {
-    c->server->waiting = c->server->waiting - c->counted + n;
-    http_account_waiting(c, n);
-    c->counted = n;
-}
-
 bool http_conn_greedy(struct http_conn *c) {
-    struct http_server *s = c->server;
-    count_waiting(c, http_conn_waiting(c));
-    if (s->waiting <= s->o.out_total || c->counted <= s->o.out_total / (s->stats.connections + 1)) {
-        return false;
-    }
-    return s->waiting - s->o.out_total > s->o.out_total ||
-           clock_mono(s->clock) - c->progress > GREEDY_NS;
+    http_account_waiting(&c->request, http_conn_waiting(c));
+    return http_account_greedy(&c->request, c->progress);
 }
 
 bool http_conn_upgraded(const struct http_conn *c) {
@@ -146,6 +133,7 @@ void http_conn_free_now(struct http_conn *c) {
     if (c->dirty && !drop_dirty(&s->dirty, c)) {
         drop_dirty(&s->flushing, c);
     }
+    http2_conn_release(c);
     http_account_end(c);
     http_request_release(&c->request);
     SSL_free(c->ssl);
@@ -163,10 +151,8 @@ static void on_closed(uv_handle_t *h) {
     struct http_conn *c = h->data;
     struct http_server *s = c->server;
     s->handles--;
-    enum http_request_state state = c->request.state;
-    bool users = state == REQUEST_OPEN || state == REQUEST_STREAM;
     c->tcp.data = NULL; /* closed: the last answer frees it */
-    if (!users || s->freed) {
+    if (s->freed || (!http_request_in_hands(&c->request) && c->streams == NULL)) {
         http_conn_free_now(c);
     }
     http_server_maybe_free(s);
@@ -177,24 +163,23 @@ void http_conn_abort(struct http_conn *c) {
         return;
     }
     http_conn_phase(c, PHASE_CLOSED);
-    count_waiting(c, 0);
+    http_account_waiting(&c->request, 0);
     http_account_end(c);
     c->server->stats.connections--;
+    c->request.gone = true;
     enum http_request_state state = c->request.state;
     bool users = state == REQUEST_OPEN || state == REQUEST_STREAM;
     uv_close((uv_handle_t *)&c->tcp, on_closed);
     if (state == REQUEST_ANSWERED || (users && c->request.closed)) {
         http_request_end(&c->request);
     }
+    http2_conn_gone(c);
 }
 
 void http_conn_finish(struct http_conn *c) {
     c->close_after = true;
     http_conn_dirty(c);
 }
-
-/* Our end: close_notify, FIN; then the peer has a moment to read the last answer before the socket goes. */
-static void send_end(struct http_conn *c);
 
 /* ---- bytes out ---- */
 
@@ -261,8 +246,7 @@ static bool encrypt(struct http_conn *c, struct str bytes) {
     return push_tls(c);
 }
 
-/* Moves `plain` to the socket as far as it goes. */
-static bool flush_answers(struct http_conn *c) {
+bool http_conn_push(struct http_conn *c) {
     while (c->plain.n > c->plain_at && !c->writing) {
         struct str step = str_head(str_skip(buf_view(&c->plain), c->plain_at), FLUSH_STEP);
         if (c->ssl ? !encrypt(c, step) : !push(c, step)) {
@@ -309,7 +293,7 @@ static void after_flush(struct http_conn *c) {
     }
     bool busy = r->state != REQUEST_NONE;
     if (!busy && (c->close_after || c->eof)) {
-        send_end(c);
+        http_conn_end(c);
     } else if (!busy && c->pending.n > 0) {
         struct buf b = c->pending;
         buf_init(&c->pending, 0);
@@ -325,7 +309,11 @@ void http_conn_flush(struct http_conn *c) {
     if (c->phase == PHASE_CLOSED) {
         return;
     }
-    bool ok = !c->cut && buf_ok(&c->plain) == 0 && flush_answers(c);
+    if (c->session) {
+        http2_conn_flush(c);
+        return;
+    }
+    bool ok = !c->request.cut && buf_ok(&c->plain) == 0 && http_conn_push(c);
     bool greedy = ok && http_conn_greedy(c);
     c->server->stats.cut_slow += greedy;
     if (!ok || greedy) {
@@ -360,7 +348,8 @@ static void on_written(uv_write_t *w, int status) {
     http_conn_flush(c);
 }
 
-static void send_end(struct http_conn *c) {
+/* Our end: close_notify, FIN; then the peer has a moment to read the last answer before the socket goes. */
+void http_conn_end(struct http_conn *c) {
     bool first = !c->ending;
     c->ending = true;
     http_conn_phase(c, PHASE_LINGER);
@@ -387,7 +376,7 @@ static void send_end(struct http_conn *c) {
 
 /* ---- bytes in ---- */
 
-static void add_status_body(struct buf *b, int status, const char *text) {
+void http_status_body(struct buf *b, int status, const char *text) {
     static const struct {
         int status;
         const char *reason;
@@ -407,10 +396,10 @@ static void add_status_body(struct buf *b, int status, const char *text) {
 void http_conn_refuse(struct http_conn *c, int status, const char *text) {
     struct buf body;
     buf_init(&body, 0);
-    add_status_body(&body, status, text);
+    http_status_body(&body, status, text);
     c->close_after = true;
     c->server->stats.rejected++;
-    http_request_answer(&c->request, status, "application/json", buf_view(&body), false);
+    http1_way.answer(&c->request, status, "application/json", buf_view(&body), false);
     buf_release(&body);
     c->request.state = REQUEST_ANSWERED;
     http_conn_phase(c, PHASE_BUSY);
@@ -425,34 +414,26 @@ static void dispatch(struct http_conn *c) {
     s->o.handler(s->o.ctx, &c->request);
 }
 
-/* Asks once whether the body may come; false: the answer is given, and the last one. */
+/* False: the answer is given, or will be, and is the last one. */
 static bool admit(struct http_conn *c) {
-    struct http_request *r = &c->request;
     bool closes = c->close_after;
-    if (c->admitted || c->server->o.head == NULL) {
+    if (c->request.admitted || c->server->o.head == NULL) {
         return true;
     }
-    c->admitted = c->close_after = true;
-    r->state = REQUEST_OPEN;
+    c->close_after = true;
     http_conn_phase(c, PHASE_BUSY);
-    if (!c->server->o.head(c->server->o.ctx, r)) {
+    if (!http_request_admit(&c->request)) {
         return false;
     }
-    r->state = REQUEST_NONE;
     c->close_after = closes;
     return true;
 }
 
 /* Counts what is still to come of the body; false: that is too much, as was answered. */
 static bool count_body(struct http_conn *c) {
-    const struct http_parse *p = &c->request.parse;
-    bool chunked = p->llhttp.flags & F_CHUNKED;
-    int status = http_account_body(c, p->body.n + (chunked ? 0 : (size_t)p->llhttp.content_length));
+    int status = http_account_body(&c->request, http_parse_body_size(&c->request.parse));
     if (status != 0) {
-        http_conn_refuse(c, status,
-                         status == 413
-                             ? "a body of this length takes a credential"
-                             : "too many bytes of bodies of this sender are on their way");
+        http_conn_refuse(c, status, http_account_refusal(status));
     }
     return status == 0;
 }
@@ -504,8 +485,64 @@ static bool hand_on(struct http_conn *c) {
     return c->phase != PHASE_CLOSED;
 }
 
-/* Takes plain bytes: parses them, or keeps them while a request is being answered. */
+/*
+ * Which version of HTTP a connection has: over TLS the one that was agreed upon; without, HTTP/2 when its first bytes
+ * are that version's preface, of which no request of HTTP/1.1 can be the beginning. False: it takes more bytes to
+ * know, or there is no memory.
+ */
+static bool choose(struct http_conn *c, struct str in) {
+    const struct str preface = STR("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    bool two = false;
+    if (c->ssl) {
+        const unsigned char *name = NULL;
+        unsigned n = 0;
+        SSL_get0_alpn_selected(c->ssl, &name, &n);
+        two = n == 2 && memcmp(name, "h2", n) == 0;
+    } else if (c->server->plain_http2) {
+        struct str seen = str_head(in, preface.n);
+        two = str_starts(preface, seen);
+        if (two && in.n < preface.n) {
+            return false;
+        }
+    }
+    c->chosen = true;
+    if (two && !http2_conn_begin(c)) {
+        http_conn_abort(c);
+        return false;
+    }
+    return true;
+}
+
+static void consume_chosen(struct http_conn *c, struct str in);
+
+/* Takes plain bytes. */
 static void consume(struct http_conn *c, struct str in) {
+    if (c->chosen) {
+        consume_chosen(c, in);
+        return;
+    }
+    struct buf b = c->pending;
+    buf_init(&c->pending, 0);
+    if (b.n > 0) {
+        buf_str(&b, in);
+        in = buf_view(&b);
+    }
+    if (buf_ok(&b) != 0) {
+        http_conn_abort(c);
+    } else if (choose(c, in)) {
+        consume_chosen(c, in);
+    } else if (c->phase != PHASE_CLOSED) {
+        buf_str(&c->pending, in);
+    }
+    buf_release(&b);
+}
+
+/* Parses them, or keeps them while a request is being answered. */
+static void consume_chosen(struct http_conn *c, struct str in) {
+    if (c->session) {
+        http2_conn_input(c, in);
+        return;
+    }
     if (http_conn_upgraded(c) && c->pending.n == 0) {
         deliver(c, in);
         return;
@@ -539,9 +576,9 @@ static void consume(struct http_conn *c, struct str in) {
 static void on_eof(struct http_conn *c) {
     c->eof = true;
     struct http_request *r = &c->request;
-    bool users = r->state == REQUEST_OPEN || r->state == REQUEST_STREAM;
-    if (r->state == REQUEST_STREAM || (users && r->closed) || c->phase == PHASE_LINGER ||
-        c->phase == PHASE_HANDSHAKE) {
+    bool users = http_request_in_hands(r);
+    if (c->session || r->state == REQUEST_STREAM || (users && r->closed) ||
+        c->phase == PHASE_LINGER || c->phase == PHASE_HANDSHAKE) {
         http_conn_abort(c);
     } else if (c->phase == PHASE_HEAD || c->phase == PHASE_BODY) {
         http_conn_refuse(c, 400, "the request ended early");
@@ -569,6 +606,9 @@ static void input_tls(struct http_conn *c, struct str bytes) {
             continue;
         }
         forget_errors();
+        if (!c->chosen && SSL_is_init_finished(c->ssl) && !choose(c, (struct str){0})) {
+            return; /* HTTP/2 begins with the server's settings, before the client has said anything */
+        }
         if (why == SSL_ERROR_ZERO_RETURN) {
             on_eof(c);
         } else if (why != SSL_ERROR_WANT_READ) {

@@ -168,10 +168,10 @@ static int check_host(struct http_parse *p) {
 }
 
 static int check_target(struct http_parse *p) {
-    struct str t = slice(p, 0, p->target_n), host = {0};
+    struct str t = str_skip(slice(p, 0, p->target_n), p->target_from), host = {0};
     http_parse_header(p, STR("host"), 0, &host);
     size_t from = 0;
-    if (http_target_absolute(t, &from)) {
+    if (p->target_from == 0 && http_target_absolute(t, &from)) {
         struct str authority = slice(p, 0, from);
         authority = str_skip(authority, (size_t)str_find(authority, '/') + 2);
         if (host.n && !str_eq_nocase(authority, host)) {
@@ -331,6 +331,144 @@ enum http_parse_result http_parse_feed(struct http_parse *p, struct str in, size
     }
     *ret_used = in.n;
     return HTTP_MORE;
+}
+
+/* ---- HTTP/2 ---- */
+
+void http_parse_refuse(struct http_parse *p, int status, const char *text) {
+    if (p->state != HTTP_FAILED) {
+        refuse(p, status, text);
+    }
+}
+
+static void set_method(struct http_parse *p, struct str name) {
+    for (int m = 0; m <= HTTP_SOURCE; m++) {
+        if (str_is(name, llhttp_method_name((llhttp_method_t)m))) {
+            p->llhttp.method = (uint8_t)m;
+            return;
+        }
+    }
+    http_parse_refuse(p, 400, "unknown method");
+}
+
+static void add_field(struct http_parse *p, struct str name, struct str value) {
+    struct http_field f = {.name = (uint32_t)p->head.n, .name_n = (uint32_t)name.n};
+    if (p->fields.n >= LIMIT_HTTP_HEADERS) {
+        http_parse_refuse(p, 431, "too many headers");
+        return;
+    }
+    if (add_head(p, name.p, name.n) != 0) {
+        return;
+    }
+    f.value = (uint32_t)p->head.n;
+    f.value_n = (uint32_t)value.n;
+    if (add_head(p, value.p, value.n) == 0 && http_field_vec_push(&p->fields, f) != 0) {
+        http_parse_refuse(p, 500, "no memory");
+    }
+}
+
+static void pseudo_field(struct http_parse *p, struct str name, struct str value) {
+    if (str_is(name, ":method")) {
+        set_method(p, value);
+    } else if (str_is(name, ":authority")) {
+        add_field(p, STR("host"), value);
+    } else if (str_is(name, ":path")) {
+        p->target_from = p->head.n;
+        p->target_n = p->head.n + value.n;
+        add_head(p, value.p, value.n);
+    }
+}
+
+void http_parse_field(struct http_parse *p, struct str name, struct str value) {
+    struct str host;
+    if (p->state == HTTP_FAILED) {
+        return;
+    }
+    if (p->state == HTTP_IN_BODY) { /* a trailer: judged, and not kept */
+        p->extra += name.n + value.n;
+        if (p->extra > EXTRA_MAX) {
+            http_parse_refuse(p, 400, "trailers are too large");
+        } else if (forbidden_trailer(name)) {
+            http_parse_refuse(p, 400, "a trailer names a header that must be in front");
+        }
+        return;
+    }
+    p->state = HTTP_IN_HEAD;
+    if (str_starts(name, STR(":"))) {
+        pseudo_field(p, name, value);
+    } else if (!str_is(name, "host") || !http_parse_header(p, STR("host"), 0, &host) ||
+               !str_eq(host, value)) {
+        add_field(p, name, value);
+    }
+}
+
+/* A browser sends each cookie in a field of its own, to compress them better: users read one. */
+static void join_cookies(struct http_parse *p) {
+    struct str first, v;
+    struct buf all;
+    if (!http_parse_header(p, STR("cookie"), 1, &v)) {
+        return;
+    }
+    buf_init(&all, LIMIT_HTTP_HEADER_BYTES);
+    for (size_t i = 0; http_parse_header(p, STR("cookie"), i, &first); i++) {
+        buf_c(&all, i > 0 ? "; " : "");
+        buf_str(&all, first);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < p->fields.n; i++) {
+        struct http_field f = p->fields.v[i];
+        if (!str_is(slice(p, f.name, f.name_n), "cookie")) {
+            p->fields.v[kept++] = f;
+        }
+    }
+    p->fields.n = kept;
+    if (buf_ok(&all) != 0) {
+        http_parse_refuse(p, 431, "the request line and headers are too large");
+    } else {
+        add_field(p, STR("cookie"), buf_view(&all));
+    }
+    buf_release(&all);
+}
+
+void http_parse_head_end(struct http_parse *p) {
+    struct str v;
+    uint64_t n;
+    if (p->state != HTTP_FAILED && p->llhttp.method == HTTP_CONNECT) {
+        refuse(p, 405, "CONNECT is not served");
+    }
+    if (p->state == HTTP_FAILED) {
+        return;
+    }
+    join_cookies(p);
+    if (http_parse_header(p, STR("content-length"), 0, &v) && str_to_u64(v, &n)) {
+        p->llhttp.content_length = n;
+    }
+    if (p->state == HTTP_FAILED || check_host(p) || check_target(p) || check_framing(p) ||
+        check_expect(p)) {
+        return;
+    }
+    p->n_head = p->fields.n;
+    p->keep_alive = true;
+    p->state = HTTP_IN_BODY;
+}
+
+void http_parse_bytes(struct http_parse *p, struct str bytes) {
+    if (p->state == HTTP_IN_BODY) {
+        uint64_t *left = &p->llhttp.content_length;
+        *left -= bytes.n < *left ? bytes.n : *left;
+        on_body(&p->llhttp, bytes.p, bytes.n);
+    }
+}
+
+void http_parse_end(struct http_parse *p) {
+    if (p->state == HTTP_IN_BODY) {
+        p->state = HTTP_COMPLETE;
+    }
+}
+
+size_t http_parse_body_size(const struct http_parse *p) {
+    bool chunked = p->llhttp.flags & F_CHUNKED;
+    return p->body.n + (chunked ? 0 : (size_t)p->llhttp.content_length);
 }
 
 struct str http_parse_method(const struct http_parse *p) {

@@ -1,5 +1,6 @@
 /*
- * http_parse: bytes to one HTTP/1.x request at a time, over llhttp. No sockets; for http_server and the fuzzer.
+ * http_parse: bytes to one HTTP/1.x request at a time, over llhttp, or the fields and bytes of one of HTTP/2
+ * (net/http2.h), by the same rules. No sockets; for http_server and the fuzzers.
  *
  * Strict: what two parsers could read in two ways is refused. Beyond llhttp's own rules: one well-formed Host, a
  * Transfer-Encoding of exactly "chunked" and never with HTTP/1.0, no folded or control bytes in values, no underscore
@@ -31,10 +32,11 @@ struct http_parse {
     struct buf head; /* the target, then names and values */
     struct buf body;
     struct http_field_vec fields;
-    size_t n_head;                /* fields of the head; later ones are trailers */
-    size_t target_n, target_from; /* target_from skips "http://host" of an absolute target */
-    size_t raw;                   /* bytes seen before the end of the head */
-    size_t extra;                 /* bytes of chunk extensions and trailers */
+    size_t n_head; /* fields of the head; later ones are trailers */
+    size_t target_n,
+        target_from; /* the target's end in head; target_from skips "http://host" of an absolute one */
+    size_t raw;      /* bytes seen before the end of the head */
+    size_t extra;    /* bytes of chunk extensions and trailers */
     size_t body_max;
     bool keep_alive;  /* valid after HTTP_MESSAGE */
     bool expects;     /* the client waits for 100 Continue; the user clears it */
@@ -49,6 +51,19 @@ void http_parse_next(struct http_parse *p);   /* ready for the next message */
 void http_parse_shrink(struct http_parse *p); /* gives kept memory back; between messages only */
 /* *ret_used: bytes of `in` that belong to this message; all of them with HTTP_MORE. */
 enum http_parse_result http_parse_feed(struct http_parse *p, struct str in, size_t *ret_used);
+
+/*
+ * HTTP/2, whose session has checked what RFC 9113 says of fields: each field, pseudo-fields in front; then the end of
+ * the head, after which state is HTTP_IN_BODY or HTTP_FAILED; then bytes of the body, fields of trailers, and the end,
+ * after which it is HTTP_COMPLETE or HTTP_FAILED. What comes after a failure is ignored.
+ */
+void http_parse_field(struct http_parse *p, struct str name, struct str value);
+void http_parse_head_end(struct http_parse *p);
+void http_parse_bytes(struct http_parse *p, struct str bytes);
+void http_parse_end(struct http_parse *p);
+void http_parse_refuse(struct http_parse *p, int status, const char *text); /* text is not copied */
+/* Bytes of the body that have come, and that are known to come. */
+size_t http_parse_body_size(const struct http_parse *p);
 
 /* Valid from the end of the head until http_parse_next. */
 struct str http_parse_method(const struct http_parse *p);

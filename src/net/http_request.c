@@ -6,7 +6,7 @@
 enum { ARENA_MAX = 64 << 20 };
 
 void http_request_init(struct http_request *r, struct http_conn *c) {
-    *r = (struct http_request){.conn = c};
+    *r = (struct http_request){.conn = c, .way = &http1_way};
     http_parse_init(&r->parse, c->server->o.body_max);
     arena_init(&r->arena, ARENA_MAX);
     buf_init(&r->added, LIMIT_HTTP_HEADER_BYTES);
@@ -29,8 +29,8 @@ void http_request_end(struct http_request *r) {
     }
     r->user = NULL;
     r->state = REQUEST_NONE;
-    r->conn->admitted = false;
-    (void)http_account_body(r->conn, 0);
+    r->admitted = r->cut = false;
+    (void)http_account_body(r, 0);
     r->chunked = r->wants_drain = false;
     arena_reset(&r->arena);
     buf_reset(&r->added);
@@ -112,7 +112,7 @@ bool http_client_cert(const struct http_request *r, struct str *ret_cn, struct s
 }
 
 void http_set_account(struct http_request *r, struct str user) {
-    if (!http_account_join(r->conn, user)) {
+    if (!http_account_join(r, user)) {
         r->conn->close_after = true;
     }
 }
@@ -152,115 +152,26 @@ int http_add_header(struct http_request *r, const char *name, struct str value) 
     return buf_ok(&r->added);
 }
 
-static const char *reason_of(int status) {
-    static const struct {
-        int status;
-        const char *text;
-    } reasons[] = {
-        {200, "OK"},
-        {201, "Created"},
-        {202, "Accepted"},
-        {204, "No Content"},
-        {301, "Moved Permanently"},
-        {302, "Found"},
-        {303, "See Other"},
-        {304, "Not Modified"},
-        {307, "Temporary Redirect"},
-        {400, "Bad Request"},
-        {401, "Unauthorized"},
-        {403, "Forbidden"},
-        {404, "Not Found"},
-        {405, "Method Not Allowed"},
-        {406, "Not Acceptable"},
-        {408, "Request Timeout"},
-        {409, "Conflict"},
-        {410, "Gone"},
-        {412, "Precondition Failed"},
-        {413, "Content Too Large"},
-        {415, "Unsupported Media Type"},
-        {417, "Expectation Failed"},
-        {421, "Misdirected Request"},
-        {422, "Unprocessable Content"},
-        {426, "Upgrade Required"},
-        {429, "Too Many Requests"},
-        {431, "Request Header Fields Too Large"},
-        {500, "Internal Server Error"},
-        {501, "Not Implemented"},
-        {502, "Bad Gateway"},
-        {503, "Service Unavailable"},
-        {504, "Gateway Timeout"},
-        {505, "HTTP Version Not Supported"},
-    };
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
-        if (reasons[i].status == status) {
-            return reasons[i].text;
-        }
-    }
-    return "Status";
-}
-
-/* The head up to, not including, the line that says how long the body is. */
-static void add_head(struct http_request *r, int status, const char *content_type) {
-    struct buf *out = &r->conn->plain;
-    buf_c(out, "HTTP/1.1 ");
-    buf_u64(out, (uint64_t)status);
-    buf_ch(out, ' ');
-    buf_c(out, reason_of(status));
-    buf_c(out, "\r\n");
-    buf_c(out, http_server_date(r->conn->server));
-    if (content_type) {
-        buf_c(out, "Content-Type: ");
-        buf_c(out, content_type);
-        buf_c(out, "\r\n");
-    }
-    buf_str(out, buf_view(&r->added));
-    if (!r->parse.keep_alive || r->conn->server->stop_at) {
-        r->conn->close_after = true;
-    }
-    if (r->conn->close_after) {
-        buf_c(out, "Connection: close\r\n");
-    } else if (r->parse.old) {
-        buf_c(out, "Connection: keep-alive\r\n");
-    }
-}
-
-void http_request_answer(struct http_request *r, int status, const char *content_type,
-                         struct str body, bool head_only) {
-    struct buf *out = &r->conn->plain;
-    add_head(r, status, content_type);
-    if (status != 204 && status != 304) {
-        buf_c(out, "Content-Length: ");
-        buf_u64(out, body.n);
-        buf_c(out, "\r\n");
-    }
-    buf_c(out, "\r\n");
-    if (!head_only && status != 204 && status != 304) {
-        buf_str(out, body);
-    }
-}
-
-static bool is_head(const struct http_request *r) {
+bool http_request_is_head(const struct http_request *r) {
     return r->parse.llhttp.method == HTTP_HEAD;
 }
 
 /* The answer is complete: sends it, or, when the peer is gone, drops what was kept for the user alone. */
 static void answered(struct http_request *r) {
-    struct http_conn *c = r->conn;
     r->state = REQUEST_ANSWERED;
-    if (c->phase != PHASE_CLOSED) {
-        http_conn_dirty(c);
-    } else if (c->tcp.data == NULL) {
-        http_conn_free_now(c);
+    if (r->gone) {
+        r->way->forget(r);
+    } else {
+        r->way->dirty(r);
     }
 }
 
 void http_respond(struct http_request *r, int status, const char *content_type, struct str body) {
-    struct http_conn *c = r->conn;
     if (r->state != REQUEST_OPEN) {
         return;
     }
-    if (c->phase != PHASE_CLOSED) {
-        http_request_answer(r, status, content_type, body, is_head(r));
+    if (!r->gone) {
+        r->way->answer(r, status, content_type, body, http_request_is_head(r));
     }
     answered(r);
 }
@@ -270,47 +181,35 @@ void http_stream_begin(struct http_request *r, int status, const char *content_t
         return;
     }
     r->state = REQUEST_STREAM;
-    if (r->conn->phase == PHASE_CLOSED) {
-        return;
+    if (!r->gone) {
+        r->way->begin(r, status, content_type);
+        r->way->dirty(r);
     }
-    r->chunked = !r->parse.old;
-    if (!r->chunked) {
-        r->conn->close_after = true; /* the end of the connection is the end of the body */
-    }
-    add_head(r, status, content_type);
-    buf_c(&r->conn->plain, r->chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
-    http_conn_dirty(r->conn);
 }
 
 int http_stream_write(struct http_request *r, struct str bytes) {
-    struct http_conn *c = r->conn;
-    if (r->state != REQUEST_STREAM || c->phase == PHASE_CLOSED || c->cut) {
+    struct http_server *s = r->conn->server;
+    if (r->state != REQUEST_STREAM || r->gone || r->cut) {
         return ERR_GONE;
     }
-    if (bytes.n == 0 || is_head(r)) {
+    if (bytes.n == 0 || http_request_is_head(r)) {
         return 0;
     }
-    size_t waiting = http_conn_waiting(c);
-    if (bytes.n > c->server->o.out_max || waiting > c->server->o.out_max - bytes.n) {
-        c->cut = true;
-        c->server->stats.cut_slow++;
-        http_conn_dirty(c);
+    size_t waiting = r->way->waiting(r);
+    if (bytes.n > s->o.out_max || waiting > s->o.out_max - bytes.n) {
+        s->stats.cut_slow++;
+        r->cut = true;
+        r->way->dirty(r);
         return ERR_TOO_LARGE;
     }
-    if (r->chunked) {
-        buf_f(&c->plain, "%zx\r\n", bytes.n);
-    }
-    buf_str(&c->plain, bytes);
-    if (r->chunked) {
-        buf_c(&c->plain, "\r\n");
-    }
+    r->way->write(r, bytes);
     r->wants_drain = true;
-    http_conn_dirty(c);
+    r->way->dirty(r);
     return 0;
 }
 
 size_t http_stream_waiting(const struct http_request *r) {
-    return http_conn_waiting(r->conn);
+    return r->way->waiting(r);
 }
 
 void http_stream_on_drain(struct http_request *r, void (*drained)(void *user)) {
@@ -318,21 +217,38 @@ void http_stream_on_drain(struct http_request *r, void (*drained)(void *user)) {
 }
 
 void http_stream_cut(struct http_request *r) {
-    if (r->state == REQUEST_STREAM && r->conn->phase != PHASE_CLOSED) {
-        r->conn->cut = true;
-        http_conn_dirty(r->conn);
+    if (r->state == REQUEST_STREAM && !r->gone) {
+        r->cut = true;
+        r->way->dirty(r);
     }
 }
 
 void http_stream_end(struct http_request *r) {
-    struct http_conn *c = r->conn;
     if (r->state != REQUEST_STREAM) {
         return;
     }
-    if (r->chunked && !is_head(r)) {
-        buf_c(&c->plain, "0\r\n\r\n");
+    if (!r->gone) {
+        r->way->end(r);
     }
     answered(r);
+}
+
+bool http_request_in_hands(const struct http_request *r) {
+    return r->state == REQUEST_OPEN || r->state == REQUEST_STREAM;
+}
+
+bool http_request_admit(struct http_request *r) {
+    struct http_server *s = r->conn->server;
+    if (r->admitted || s->o.head == NULL) {
+        return true;
+    }
+    r->admitted = true;
+    r->state = REQUEST_OPEN;
+    if (!s->o.head(s->o.ctx, r)) {
+        return false;
+    }
+    r->state = REQUEST_NONE;
+    return true;
 }
 
 /* ---- another protocol ---- */
@@ -350,20 +266,20 @@ static bool names_token(const struct http_request *r, const char *header, struct
 }
 
 bool http_offers(const struct http_request *r, const char *protocol) {
-    return !r->parse.old && names_token(r, "Connection", STR("upgrade")) &&
+    return !r->parse.old && !r->conn->session && names_token(r, "Connection", STR("upgrade")) &&
            names_token(r, "Upgrade", str_of(protocol));
 }
 
 void http_upgrade(struct http_request *r, const char *protocol,
                   bool (*received)(void *user, struct str bytes)) {
     struct http_conn *c = r->conn;
-    if (r->state != REQUEST_OPEN) {
-        return;
+    if (r->state != REQUEST_OPEN || c->session) {
+        return; /* HTTP/2 has no upgrade: http_offers said so */
     }
     r->state = REQUEST_STREAM;
     r->received = received;
     c->close_after = true;
-    if (c->phase == PHASE_CLOSED) {
+    if (r->gone) {
         return;
     }
     struct buf *out = &c->plain;

@@ -113,6 +113,12 @@ static void sweep_conn(struct http_server *s, struct http_conn *c, int64_t now) 
             return;
         }
     }
+    if (c->session) {
+        http2_conn_sweep(c, now);
+    }
+    if (c->phase == PHASE_CLOSED) {
+        return;
+    }
     if (left_while_held(c)) {
         http_conn_abort(c);
     } else if (limit > 0 && age_ms >= limit) {
@@ -266,6 +272,7 @@ int http_server_start(struct loop *l, const struct http_server_options *o, struc
     s->sweep_ns = sweep_period(&s->o);
     int r = s->host && s->sweep ? 0 : err_set(err, ERR_NOMEM, "no memory");
     r = r ? r : parse_address(o, s->host, &at, err);
+    s->plain_http2 = r == 0 && o->tls == NULL && is_loopback(&at);
     r = r ? r : listen_on(s, &at, err);
     if (r != 0) {
         http_server_free(s);
@@ -305,7 +312,8 @@ void http_server_stop(struct http_server *s, int64_t grace_ms, void (*stopped)(v
     s->stopped_ctx = ctx;
     s->stop_at = clock_mono(s->clock) + grace_ms * NS_PER_MS;
     for (struct http_conn *c = s->conns; c; c = c->next) {
-        if (c->phase == PHASE_IDLE || c->phase == PHASE_HANDSHAKE) {
+        if (c->phase == PHASE_IDLE || c->phase == PHASE_HANDSHAKE ||
+            (c->session && c->phase == PHASE_BUSY)) {
             http_conn_finish(c);
         }
     }

@@ -1,5 +1,8 @@
 /*
- * http_server: HTTP/1.1 over TLS (or a plain socket) on the loop; llhttp parses, OpenSSL encrypts.
+ * http_server: HTTP/1.1 and HTTP/2 over TLS (or a plain socket) on the loop; llhttp parses the one, nghttp2 the other,
+ * OpenSSL encrypts. Which of the two a connection has is agreed upon by ALPN; without TLS, on loopback alone, a client
+ * that knows may begin with HTTP/2, whose streams are as connections below: each has one request, and its peer goes
+ * away when it is reset. http_upgrade is for HTTP/1.1 alone, as http_offers says.
  *
  * The handler gets a whole request (headers and body, within the limits of base/limits.h) and answers it at once or
  * later, on the loop thread: either http_respond once, or http_stream_begin, any number of http_stream_write, and

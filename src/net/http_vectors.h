@@ -142,7 +142,7 @@ static const struct http_vector http_vectors[] = {
     BADX("version 0.9", "GET /a HTTP/0.9\r\nHost: h\r\n\r\n", 505),
     BADX("version overflow", "GET /a HTTP/4294967297.1\r\nHost: h\r\n\r\n", 505),
     BAD("version name", "GET /a HTTQ/1.1\r\nHost: h\r\n\r\n"),
-    BADX("HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+    BADX("HTTP/2 preface, but for the last letter", "PRI * HTTP/2.0\r\n\r\nSM\r\n\rN", 505),
     GOOD("two blanks", "GET  /a HTTP/1.1\r\nHost: h\r\n\r\n", "GET /a |"),
     BAD("blank in target", "GET /a b HTTP/1.1\r\nHost: h\r\n\r\n"),
     BAD("fragment", "GET /a#b HTTP/1.1\r\nHost: h\r\n\r\n"),

@@ -36,12 +36,12 @@ int tls_err(struct err *err, int code, const char *fmt, ...) {
     return code;
 }
 
-/* Offered protocols: only http/1.1; a client that cannot speak it is refused. */
+/* HTTP/2, else HTTP/1.1; a client that asks for neither is refused. */
 static int select_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_n,
                        const unsigned char *in, unsigned in_n, void *arg) {
-    static const unsigned char http11[] = "\x08http/1.1";
+    static const unsigned char ours[] = "\x02h2\x08http/1.1";
     unsigned char *got = NULL;
-    int r = SSL_select_next_proto(&got, out_n, http11, sizeof(http11) - 1, in, in_n);
+    int r = SSL_select_next_proto(&got, out_n, ours, sizeof(ours) - 1, in, in_n);
     *out = got;
     return r == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }

@@ -75,6 +75,7 @@ FOLDERS = {
     "core/queue": "core/place core/quota",
     "core/whatif": "core/admit core/mig core/place core/queue core/quota",
     "mirror/memory": "mirror",
+    "net/upgrade": "net",
     "node": "node/files node/gpu node/images node/life node/mounts node/pods node/sandbox node/net node/spec node/streams "
             "node/usage node/volumes",
     "node/gpu": "node/files",
@@ -124,6 +125,7 @@ PRIVATE_HANDED_ON = "cli/job/submit_check.h control/series/calendar_body.h world
 THIRD = [
     (r"uv\.h|uv/", "net"),
     (r"llhttp\.h", "net"),
+    (r"nghttp2/", "net"),
     (r"openssl/", "net"),
     (r"curl/", "net"),
     (r"zlib\.h", "net"),

@@ -16,7 +16,7 @@
 #ifndef BERTH_SERVER_LINE_H
 #define BERTH_SERVER_LINE_H
 
-#include "net/websocket.h"
+#include "net/upgrade/websocket.h"
 #include "server/kit/context.h"
 
 enum {

@@ -6,7 +6,7 @@
  */
 #include "server/talk/talk.h"
 
-#include "net/websocket.h"
+#include "net/upgrade/websocket.h"
 #include "server/kit/handlers.h"
 #include "wire/json/json.h"
 

@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/test.h"
-#include "net/spdy.h"
+#include "net/upgrade/spdy.h"
 #include "server/kit/guard.h"
 #include "server/server.h"
 

@@ -6,7 +6,7 @@
 #ifndef BERTH_SERVER_TUNNEL_H
 #define BERTH_SERVER_TUNNEL_H
 
-#include "net/spdy.h"
+#include "net/upgrade/spdy.h"
 #include "server/talk/line.h"
 
 struct tunnel;

@@ -7,7 +7,7 @@
  */
 #include <pthread.h>
 
-#include "net/spdy.h"
+#include "net/upgrade/spdy.h"
 
 static const char names[] =
     "options head post put delete trace accept accept-charset accept-encoding "

@@ -1,6 +1,6 @@
 /* websocket: messages come as they were sent however they are cut; what RFC
  * 6455 forbids ends the connection. */
-#include "net/websocket.h"
+#include "net/upgrade/websocket.h"
 
 #include "base/limits.h"
 #include "base/mem.h"

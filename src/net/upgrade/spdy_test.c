@@ -1,6 +1,6 @@
 /* spdy: frames come as they were sent however they are cut, headers through one
  * deflate stream; bad ones are refused. */
-#include "net/spdy.h"
+#include "net/upgrade/spdy.h"
 
 #include <zlib.h>
 

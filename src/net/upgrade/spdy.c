@@ -8,7 +8,7 @@
  * ended by a sync flush: every one of them is inflated, also of streams that
  * are refused, or the next could not be read.
  */
-#include "net/spdy.h"
+#include "net/upgrade/spdy.h"
 
 #include <zlib.h>
 

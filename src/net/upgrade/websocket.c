@@ -5,7 +5,7 @@
  * (126: two bytes follow, 127: eight) then     the length, the mask's four
  * bytes, the payload
  */
-#include "net/websocket.h"
+#include "net/upgrade/websocket.h"
 
 #include "base/hash/sha1.h"
 #include "base/limits.h"

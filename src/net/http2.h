@@ -1,0 +1,76 @@
+/*
+ * http2: the server's side of one HTTP/2 connection, over nghttp2: bytes in, requests out; answers in, bytes out. No
+ * sockets, no clock; for http_server (http2_conn.c) and the fuzzer.
+ *
+ * The owner of a session embeds a struct http2_stream in each of its requests and hears of them by `hooks`, which are
+ * called from http2_input and http2_output only and may call the functions below, but for these two and http2_free. A
+ * stream is the owner's; the session forgets it with `closed`.
+ *
+ * A peer that breaks the protocol, or the limits below, is told so by GOAWAY, and the session is over once that was
+ * put out. Limits (base/limits.h): LIMIT_H2_STREAMS at a time; a head within those of http_parse.h, in
+ * LIMIT_H2_CONTINUATIONS further frames; LIMIT_H2_TABLE bytes for HPACK each way; frames that ask for nothing, and
+ * streams that end before their answer, by rate. Priorities of RFC 7540 are not kept: streams take turns.
+ */
+#ifndef BERTH_NET_HTTP2_H
+#define BERTH_NET_HTTP2_H
+
+#include "base/buf.h"
+#include "net/http_parse.h"
+
+struct http2;
+
+struct http2_stream {
+    struct http_parse *parse; /* set by the owner in `open`; the request gathers in it */
+    int32_t id;
+    struct buf out; /* what is to be sent of the body; the owner appends, then calls http2_resume */
+    size_t out_at;  /* up to here it was sent */
+    bool out_whole; /* set by the owner: nothing follows in `out` */
+    bool unread;    /* set by the owner: the rest of the request is not wanted */
+    /* the session's own */
+    bool in_whole, told, answered, deferred, resetting, gone;
+};
+
+struct http2_hooks {
+    /* A request begins: its stream, with `parse` set and all else zero but `out`, or NULL to refuse it. */
+    struct http2_stream *(*open)(void *ctx);
+    /* Its head has come and its body has not: parse->state is HTTP_IN_BODY. */
+    void (*head)(void *ctx, struct http2_stream *s);
+    void (*body)(void *ctx, struct http2_stream *s); /* more of the body is there */
+    /* It is complete (HTTP_COMPLETE), or refused by the rules of http_parse.h (HTTP_FAILED). Once. */
+    void (*whole)(void *ctx, struct http2_stream *s);
+    void (*sent)(void *ctx, struct http2_stream *s); /* bytes of `out` were */
+    /* The last call. whole: the answer went out to its end. */
+    void (*closed)(void *ctx, struct http2_stream *s, bool whole);
+};
+
+/* NULL: no memory. `now`, here and below: monotonic ns. */
+struct http2 *http2_new(const struct http2_hooks *hooks, void *ctx, int64_t now);
+/* Streams that are left are not told of. NULL is a no-op. */
+void http2_free(struct http2 *h);
+
+/* Takes what the peer sent. False: there is no memory, and the connection is to be cut. */
+bool http2_input(struct http2 *h, struct str in, int64_t now);
+/* Appends frames to `out`, until it holds about `most` bytes or there is nothing to send now. False: no memory. */
+bool http2_output(struct http2 *h, struct buf *out, size_t most);
+/* Nothing is to be expected of the session any more, and all is put out. */
+bool http2_over(const struct http2 *h);
+bool http2_heard(const struct http2 *h); /* the peer has sent a frame */
+int64_t http2_head_since(
+    const struct http2 *h); /* when the head began that is not yet whole; 0: none is under way */
+bool http2_abused(const struct http2 *h); /* the peer passed a limit, or broke the protocol */
+
+struct http2_field {
+    struct str name, value; /* the name in lower case */
+};
+/* The head of an answer: once a stream. `body`: what is, or will be, in `out` follows. False: no memory. */
+bool http2_answer(struct http2 *h, struct http2_stream *s, const struct http2_field *fields,
+                  size_t n, bool body);
+void http2_continue(struct http2 *h, struct http2_stream *s); /* 100 Continue */
+void http2_resume(struct http2 *h,
+                  struct http2_stream *s); /* there is more in `out`, or out_whole was set */
+/* Ends a stream that is not whole; `closed` follows at the next output. */
+void http2_reset(struct http2 *h, struct http2_stream *s);
+/* No further streams; those under way go on. */
+void http2_go_away(struct http2 *h);
+
+#endif
