@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "server/kit/handlers.h"
 #include "server/kit/names.h"
+#include "server/read/turns.h"
 #include "server/write/crd.h"
 #include "server/write/hooks.h"
 #include "server/write/pipeline.h"
@@ -32,7 +33,7 @@ struct server *server_new(const struct server_options *o, struct err *err) {
         server_free(s);
         return NULL;
     }
-    if (watch_init(s, err) != 0 || streams_init(s, err) != 0 || lists_init(s, err) != 0 ||
+    if (watch_init(s, err) != 0 || streams_init(s, err) != 0 || turns_init(s, err) != 0 ||
         writer_init(s, err) != 0 || health_init(s, err) != 0 || crds_init(s, err) != 0 ||
         hooks_init(s, err) != 0 || talk_init(s, err) != 0) {
         server_free(s);
@@ -86,7 +87,7 @@ void server_free(struct server *s) {
     yaml_body_release(s);
     hooks_release(s);
     watch_release(s);
-    lists_release(s);
+    turns_release(s);
     virtual_hub_free(s->computed);
     streams_release(s);
     writer_release(s);

@@ -62,7 +62,4 @@ void codec_cells(const struct kind *k, const struct kind_version *kv, yyjson_val
 /* kubectl's age: "5m30s", "3d4h". */
 void codec_age(int64_t then_ns, int64_t now_ns, struct buf *out);
 
-/* One OpenAPI v3 document for a group-version (JSON), as kubectl's create, apply and explain read it. */
-int codec_openapi_v3(struct str group, struct str version, struct buf *out, struct err *err);
-
 #endif

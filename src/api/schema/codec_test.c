@@ -471,38 +471,6 @@ static void ages(void **state) {
     }
 }
 
-static void openapi_documents_parse(void **state) {
-    struct fixture *f = *state;
-    static const char *const versions[][2] = {
-        {"", "v1"},
-        {"batch", "v1"},
-        {"kueue.x-k8s.io", "v1beta2"},
-        {"kueue.x-k8s.io", "v1beta1"},
-        {"events.k8s.io", "v1"},
-        {"rbac.authorization.k8s.io", "v1"},
-    };
-    for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
-        yyjson_doc *doc;
-        buf_reset(&f->text);
-        assert_ok(
-            codec_openapi_v3(str_of(versions[i][0]), str_of(versions[i][1]), &f->text, &f->err),
-            &f->err);
-        assert_ok(json_parse(&f->arena, buf_view(&f->text), &doc, &f->err), &f->err);
-        yyjson_val *schemas = json_path(yyjson_doc_get_root(doc), "components.schemas");
-        assert_true(yyjson_obj_size(schemas) > 3);
-        if (strcmp(versions[i][0], "batch") == 0) {
-            yyjson_val *spec = json_get(schemas, STR("io.k8s.api.core.v1.PodSpec"));
-            assert_str_eq(json_str_at(json_path(spec, "properties.containers"),
-                                      "x-kubernetes-patch-merge-key"),
-                          STR("name"));
-            assert_str_eq(
-                json_str_at(json_path(spec, "properties.volumes"), "x-kubernetes-patch-strategy"),
-                STR("merge,retainKeys"));
-        }
-    }
-    assert_int_equal(codec_openapi_v3(STR("none"), STR("v1"), &f->text, NULL), ERR_NOT_FOUND);
-}
-
 static void every_kind_is_whole(void **state) {
     (void)state;
     size_t n;
@@ -541,7 +509,6 @@ int main(void) {
         cmocka_unit_test_setup_teardown(memory_may_end_anywhere, setup, teardown),
         cmocka_unit_test_setup_teardown(cells, setup, teardown),
         cmocka_unit_test_setup_teardown(ages, setup, teardown),
-        cmocka_unit_test_setup_teardown(openapi_documents_parse, setup, teardown),
         cmocka_unit_test_setup_teardown(every_kind_is_whole, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -322,6 +322,7 @@ int crd_schema_new(yyjson_val *schema, struct crd_schema **ret, struct err *err)
         return r;
     }
     s->serial = ++serial;
+    s->sum = str_hash(text);
     *ret = s;
     return 0;
 }

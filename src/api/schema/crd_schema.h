@@ -20,6 +20,7 @@ struct crd_schema {
     yyjson_doc *doc; /* of openAPIV3Schema */
     const struct crd_node *root;
     uint64_t serial;      /* another for each compiled schema */
+    uint64_t sum;         /* the same for the same text, in every run */
     struct str *warnings; /* rules that are not enforced, and why */
     size_t n_warnings;
 };
@@ -51,9 +52,5 @@ void crd_validate(const struct crd_schema *s, yyjson_mut_val *obj, yyjson_val *o
                   struct causes *causes);
 /* A format by name ("date-time"): false when v is not of it; true for unknown formats. */
 bool crd_format(struct str format, struct str v);
-
-/* One OpenAPI component for this version: its name is written by the caller. */
-void crd_openapi(const struct crd_schema *s, const char *group, const char *kind,
-                 const char *version, struct buf *out);
 
 #endif

@@ -268,9 +268,9 @@ const struct schema schema_crd = SCHEMA(EXT "CustomResourceDefinition", crd_fiel
                                         "A kind that is added to the API at run time.");
 
 static const struct field opaque_fields[] = {
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
+    F(STRING, ONE, "apiVersion", 0,
+      .doc = "APIVersion defines the version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
-    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta,
-      .doc = "Standard object metadata."),
+    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta, .doc = "Standard object's metadata."),
 };
 const struct schema schema_custom = SCHEMA("custom", opaque_fields, 0, NULL);

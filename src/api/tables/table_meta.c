@@ -57,7 +57,7 @@ static const struct field meta_fields[] = {
     M(meta, generation, INT64, ONE, "generation", 7,
       .doc = "Number of changes of the desired state (spec)."),
     M(meta, creation_ns, TIME, ONE, "creationTimestamp", 8,
-      .doc = "When the object was created; set by the server."),
+      .doc = "CreationTimestamp is a timestamp: when the server created the object."),
     M(meta, deletion_ns, TIME, ONE, "deletionTimestamp", 9, .flags = FIELD_F_OPT,
       .doc = "When deletion was asked for; the object goes once its finalizers are gone."),
     M(meta, deletion_grace_period_seconds, INT64, ONE, "deletionGracePeriodSeconds", 10,
@@ -76,7 +76,7 @@ static const struct field meta_fields[] = {
 };
 const struct schema schema_meta = SCHEMA("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
       meta_fields, sizeof(struct meta),
-      "Standard object metadata.");
+      "Standard object's metadata.");
 
 static const struct field partial_object_fields[] = {
     M(partial_object, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,

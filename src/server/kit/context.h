@@ -17,10 +17,10 @@
 
 struct watch_hub;
 struct streams;
-struct list_hub;
+struct turns;
 struct write;
 struct crds;
-struct openapi_hash;
+struct openapi_sums;
 struct server_writer;
 struct server_metrics;
 struct hooks;
@@ -34,7 +34,7 @@ struct server {
     struct watch_hub *hub;          /* watch.c */
     struct virtual_hub *computed;   /* virtual_stream.c */
     struct streams *streams;        /* streams.c */
-    struct list_hub *lists;         /* read.c */
+    struct turns *turns;            /* turns.c */
     struct server_writer *writer;   /* writer.c */
     struct hooks *hooks;            /* hooks.c */
     struct server_metrics *metrics; /* health.c */
@@ -51,10 +51,8 @@ struct server {
     struct arena scratch;
     size_t inflight_reads, inflight_writes, long_running;
     bool stopping;
-    struct openapi_hash *openapi; /* by group-version index, openapi.c */
-    size_t n_openapi;
-    uint64_t openapi_generation;
-    unsigned char random[1024]; /* for uids, names.c */
+    struct openapi_sums *openapi; /* openapi.c */
+    unsigned char random[1024];   /* for uids, names.c */
     size_t random_left;
 };
 

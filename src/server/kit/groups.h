@@ -15,5 +15,7 @@ struct group_version {
 };
 
 const struct group_version *groups_all(size_t *ret_n);
+/* The place of one of them there, or -1. */
+ptrdiff_t groups_find(const char *group, const char *version);
 
 #endif

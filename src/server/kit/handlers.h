@@ -17,8 +17,6 @@ void call_object(struct call *c, int http, const struct object *o);
 /* read.c */
 void read_get(struct call *c);
 void read_list(struct call *c);
-int lists_init(struct server *s, struct err *err);
-void lists_release(struct server *s);
 /* write_http.c */
 void write_request(struct call *c);
 int write_body_type(struct call *c,

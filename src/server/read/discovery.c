@@ -2,26 +2,10 @@
  * discovery: what is served, in the aggregated form (two requests for everything) and in the legacy one. Made from the
  * kind tables at each request: they are small, and an ETag answers most repeats.
  */
+#include "api/openapi/subresource.h"
 #include "server/kit/handlers.h"
 #include "server/read/unserved.h"
 
-struct sub {
-    const char *name, *group, *version, *kind, *verbs; /* verbs: JSON list */
-};
-static const struct sub subs[] = {
-    {"log", "", "v1", NULL, "[\"get\"]"},
-    {"binding", "", "v1", "Binding", "[\"create\"]"},
-    {"ephemeralcontainers", "", "v1", NULL, "[\"get\",\"patch\",\"update\"]"},
-    {"eviction", "policy", "v1", "Eviction", "[\"create\"]"},
-    {"token", "authentication.k8s.io", "v1", "TokenRequest", "[\"create\"]"},
-    {"finalize", "", "v1", NULL, "[\"update\"]"},
-    {"pendingworkloads", "", "", "PendingWorkloadsSummary", "[\"get\"]"},
-    {"scale", "autoscaling", "v1", "Scale", "[\"get\",\"patch\",\"update\"]"},
-    {"exec", "", "v1", "PodExecOptions", "[\"create\",\"get\"]"},
-    {"attach", "", "v1", "PodAttachOptions", "[\"create\",\"get\"]"},
-    {"portforward", "", "v1", "PodPortForwardOptions", "[\"create\",\"get\"]"},
-};
-static const char *const status_verbs = "[\"get\",\"patch\",\"update\"]";
 static const char *const all_verbs = "[\"create\",\"delete\",\"deletecollection\",\"get\",\"list\","
                                      "\"patch\",\"update\",\"watch\"]";
 
@@ -35,15 +19,6 @@ static const char *verbs_of(const struct kind *k) {
     return all_verbs;
 }
 
-static const struct sub *sub_of(const char *name) {
-    for (size_t i = 0; i < sizeof(subs) / sizeof(subs[0]); i++) {
-        if (str_is(str_of(name), subs[i].name)) {
-            return &subs[i];
-        }
-    }
-    return NULL;
-}
-
 static void write_names(struct buf *b, const char *key, const char *const *v) {
     if (v == NULL || v[0] == NULL) {
         return;
@@ -55,24 +30,6 @@ static void write_names(struct buf *b, const char *key, const char *const *v) {
     buf_ch(b, ']');
 }
 
-/* The i-th subresource of a kind: status first; NULL after the last. *ret_sub NULL means status. */
-static const char *nth_sub(const struct kind *k, size_t i, const struct sub **ret_sub) {
-    *ret_sub = NULL;
-    if (k->flags & KIND_STATUS) {
-        if (i == 0) {
-            return "status";
-        }
-        i--;
-    }
-    for (size_t j = 0; k->subresources != NULL && k->subresources[j] != NULL; j++) {
-        if (j == i) {
-            *ret_sub = sub_of(k->subresources[j]);
-            return k->subresources[j];
-        }
-    }
-    return NULL;
-}
-
 static void aggregated_resource(struct buf *b, const struct kind *k) {
     buf_f(
         b,
@@ -82,19 +39,15 @@ static void aggregated_resource(struct buf *b, const struct kind *k) {
           k->flags & KIND_NAMESPACED ? "Namespaced" : "Cluster", k->singular, verbs_of(k));
     write_names(b, "shortNames", k->short_names);
     write_names(b, "categories", k->categories);
-    const struct sub *s;
-    const char *name;
-    for (size_t i = 0; (name = nth_sub(k, i, &s)) != NULL; i++) {
+    const struct subresource *s;
+    for (size_t i = 0; (s = subresource_at(k, i)) != NULL; i++) {
         buf_f(b,
               "%s{\"subresource\":\"%s\",\"responseKind\":{\"group\":\"%s\",\"version\":\"%s\","
               "\"kind\":\"%s\"},\"verbs\":%s}",
-              i ? "," : ",\"subresources\":[", name, s && s->kind ? s->group : "",
-              s && s->kind ? s->version : "", s && s->kind ? s->kind : k->kind,
-              s ? s->verbs : status_verbs);
-        buf_c(b, "");
+              i ? "," : ",\"subresources\":[", s->name, s->kind ? s->group : "",
+              s->kind ? s->version : "", s->kind ? s->kind : k->kind, s->verbs);
     }
-    const char *first = nth_sub(k, 0, &s);
-    buf_c(b, first != NULL ? "]}" : "}");
+    buf_c(b, subresource_at(k, 0) != NULL ? "]}" : "}");
 }
 
 static bool serves(const struct kind *k, const char *group, const char *version) {
@@ -249,16 +202,14 @@ static void legacy_resources(struct buf *b, const char *group, const char *versi
         write_names(b, "shortNames", k->short_names);
         write_names(b, "categories", k->categories);
         buf_ch(b, '}');
-        const struct sub *s;
-        const char *name;
-        for (size_t j = 0; (name = nth_sub(k, j, &s)) != NULL; j++) {
+        const struct subresource *s;
+        for (size_t j = 0; (s = subresource_at(k, j)) != NULL; j++) {
             buf_f(b, ",{\"name\":\"%s/%s\",\"singularName\":\"\",\"namespaced\":%s,", k->plural,
-                  name, scope);
-            if (s != NULL && s->kind != NULL && s->group[0] != '\0') {
+                  s->name, scope);
+            if (s->kind != NULL && s->group[0] != '\0') {
                 buf_f(b, "\"group\":\"%s\",\"version\":\"%s\",", s->group, s->version);
             }
-            buf_f(b, "\"kind\":\"%s\",\"verbs\":%s}", s && s->kind ? s->kind : k->kind,
-                  s ? s->verbs : status_verbs);
+            buf_f(b, "\"kind\":\"%s\",\"verbs\":%s}", s->kind ? s->kind : k->kind, s->verbs);
         }
     }
     buf_c(b, "]}\n");

@@ -12,13 +12,12 @@
 #include "server/kit/handlers.h"
 #include "server/kit/select.h"
 #include "server/read/token_page.h"
+#include "server/read/turns.h"
 
 enum {
     STEP_BYTES = 256 << 10, /* of a list that is streamed */
     STEP_LOOKS = 20000,     /* objects that one step looks at */
 };
-
-#define TURN_NS (4 * NS_PER_MS) /* of steps, before others have the loop */
 
 void read_get(struct call *c) {
     const struct api_request *q = &c->req;
@@ -49,8 +48,7 @@ struct listing {
     bool more;    /* the step ended before the list */
     size_t looks;
     struct str after_ns, after_name; /* the last object that was looked at; owned */
-    bool queued;
-    struct listing *next; /* of those that can go on */
+    struct answer_turn turn;
 };
 
 static bool keep(struct str *to, struct str from) {
@@ -220,22 +218,8 @@ static int run_listing(struct listing *l) {
 
 /* ---- a list as a stream ---- */
 
-struct list_hub {
-    struct server *s;
-    struct listing *first, **last; /* that can go on */
-    struct timer *timer;
-};
-
 static void release(struct listing *l) {
-    struct list_hub *h = l->c->s->lists;
-    struct listing **at = &h->first;
-    while (l->queued && *at != l) {
-        at = &(*at)->next;
-    }
-    if (l->queued) {
-        *at = l->next;
-        h->last = l->next == NULL ? at : h->last;
-    }
+    turn_forget(&l->turn);
     buf_release(&l->items);
     mem_free((void *)(uintptr_t)l->after_ns.p);
     mem_free((void *)(uintptr_t)l->after_name.p);
@@ -249,17 +233,9 @@ static void gone(struct call *c, void *ctx) {
 static void drained(void *user) {
     struct call *c = user;
     struct listing *l = c->detach_ctx;
-    struct list_hub *h = c->s->lists;
-    if (c->detach == NULL || l->queued) {
-        return;
+    if (c->detach != NULL) {
+        turn_ready(&l->turn);
     }
-    if (h->first == NULL) {
-        c->s->clock->timer_start(h->timer, 0);
-    }
-    l->queued = true;
-    l->next = NULL;
-    *h->last = l;
-    h->last = &l->next;
 }
 
 /* Hands the step over; ends the stream after the last. */
@@ -284,7 +260,8 @@ static void send_step(struct listing *l) {
     }
 }
 
-static void next_step(struct listing *l) {
+static void next_step(struct answer_turn *t) {
+    struct listing *l = (struct listing *)((char *)t - offsetof(struct listing, turn));
     struct err err = {0};
     l->more = false;
     l->looks = 0;
@@ -293,21 +270,6 @@ static void next_step(struct listing *l) {
                            l->after_ns, l->after_name, list_each, l, &err);
     l->code = l->code ? l->code : r;
     send_step(l);
-}
-
-static void take_turns(void *ctx) {
-    struct list_hub *h = ctx;
-    struct clock *clock = h->s->clock;
-    int64_t end = clock_mono(clock) + TURN_NS;
-    for (struct listing *l; (l = h->first) != NULL && clock_mono(clock) < end;) {
-        h->first = l->next;
-        h->last = h->first == NULL ? &h->first : h->last;
-        l->queued = false;
-        next_step(l);
-    }
-    if (h->first != NULL) {
-        clock->timer_start(h->timer, 0);
-    }
 }
 
 static void stream(struct listing *l) {
@@ -323,26 +285,6 @@ static void stream(struct listing *l) {
     l->code = l->code ? l->code : http_stream_write(c->http, buf_view(&head));
     buf_release(&head);
     send_step(l);
-}
-
-int lists_init(struct server *s, struct err *err) {
-    struct list_hub *h = mem_zalloc(sizeof(*h));
-    if (h == NULL || (h->timer = s->clock->timer_new(s->clock, take_turns, h)) == NULL) {
-        mem_free(h);
-        return err_set(err, ERR_NOMEM, "out of memory");
-    }
-    h->s = s;
-    h->last = &h->first;
-    s->lists = h;
-    return 0;
-}
-
-void lists_release(struct server *s) {
-    if (s->lists != NULL) {
-        s->clock->timer_free(s->lists->timer);
-        mem_free(s->lists);
-        s->lists = NULL;
-    }
 }
 
 /* ---- a list ---- */
@@ -367,7 +309,10 @@ void read_list(struct call *c) {
         call_fail(c);
         return;
     }
-    *l = (struct listing){.c = c, .render = call_render(c), .limit = c->req.opt.limit};
+    *l = (struct listing){.c = c,
+                          .render = call_render(c),
+                          .limit = c->req.opt.limit,
+                          .turn = {.call = c, .go = next_step}};
     l->streams = l->limit == 0 && !c->media.yaml; /* YAML is made of the whole text */
     buf_init(&l->items, 0);
     int r = settle_snapshot(l);
