@@ -266,6 +266,39 @@ def test_helm(b):
     check(b.kubectl("get", "foo,cm", "-o", "name").split() in ([], ["configmap/kube-root-ca.crt"]), "something stays behind")
 
 
+def test_discovery(b):
+    """Aggregated discovery in both versions, with definitions in it; APIServices; what has no tables says so."""
+    get = Http(b)
+    accept = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
+    established(b, definition())
+    for version in ("v2", "v2beta1"):
+        status, r, data = get("/apis", Accept=accept.format(version))
+        check(status == 200 and r.getheader("Content-Type") == accept.format(version), r.getheader("Content-Type"))
+        found = json.loads(data)
+        check(found["apiVersion"] == "apidiscovery.k8s.io/" + version, found["apiVersion"])
+        groups = {g["metadata"]["name"]: g for g in found["items"]}
+        foo = groups["foo.example.com"]["versions"][0]["resources"][0]
+        check(foo["responseKind"] == {"group": "foo.example.com", "version": "v1", "kind": "Foo"}, foo)
+        check([r["resource"] for r in groups["apiregistration.k8s.io"]["versions"][0]["resources"]] == ["apiservices"],
+              "no apiservices")
+    status, r, _ = get("/apis/apps/v1", Accept=accept.format("v2"))
+    check(status == 406, f"one group: {status}")
+    rows = b.kubectl("get", "apiservices").splitlines()
+    check(rows[0].split() == ["NAME", "SERVICE", "AVAILABLE", "AGE"], rows[0])
+    names = [r.split()[0] for r in rows[1:]]
+    for name in ("v1.", "v1.apps", "v1beta1.metrics.k8s.io", "v1.foo.example.com"):
+        check(name in names, f"{name} is not among {names}")
+    one = b.get("apiservice", "v1beta1.metrics.k8s.io")
+    check(one["status"]["conditions"][0]["status"] == "True" and "service" not in one["spec"], one)
+    check(b.kubectl("get", "apiservice", "v9.apps", ok=False).returncode != 0, "one of nothing")
+    b.kubectl("wait", "--for=condition=Available", "apiservice/v1beta1.metrics.k8s.io", "--timeout=5s")
+    body = json.dumps({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+                       "spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}})
+    status, _, data = get("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "POST", body,
+                          Accept="application/json;as=Table;v=v1;g=meta.k8s.io", Content_Type="application/json")
+    check(status == 406 and json.loads(data)["reason"] == "NotAcceptable", data)
+
+
 HELM = None
 
 

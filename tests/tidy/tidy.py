@@ -41,6 +41,7 @@ ROOMS = {
 FOLDERS = {
     "api": "api/schema api/tables api/walk",
     "api/cel": "api/walk",
+    "api/extension": "api/kinds api/schema api/tables api/walk",
     "api/kinds": "api api/schema api/tables api/walk",
     "api/managed": "api/schema api/tables api/walk",
     "api/manifests": "api api/kinds api/schema api/tables",

@@ -42,7 +42,8 @@
     KIND(hardware_profile)                                                                         \
     KIND(node_metrics) KIND(pod_metrics)                                                           \
     KIND(visible_cluster_queue) KIND(visible_local_queue)                                          \
-    KIND(custom_resource_definition)
+    KIND(custom_resource_definition)                                                               \
+    KIND(api_service)
 /* clang-format on */
 #define KIND_EXTERN(name_) extern const struct kind kind_##name_;
 BUILTIN_KINDS(KIND_EXTERN)

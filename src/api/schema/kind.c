@@ -149,7 +149,8 @@ const char *kind_api_version(const struct kind *k) {
     /* Group and version are literals; the joined text is one of few. */
     /* clang-format off */
     static const char *const known[] = {
-        "apiextensions.k8s.io/v1", "authentication.k8s.io/v1", "authorization.k8s.io/v1",
+        "apiextensions.k8s.io/v1", "apiregistration.k8s.io/v1",
+        "authentication.k8s.io/v1", "authorization.k8s.io/v1",
         "apps/v1", "batch/v1", "berth.dev/v1alpha1",
         "coordination.k8s.io/v1", "discovery.k8s.io/v1", "events.k8s.io/v1",
         "kueue.x-k8s.io/v1beta2", "networking.k8s.io/v1",

@@ -8,6 +8,7 @@
 
 #include "api/schema/codec.h"
 #include "base/limits.h"
+#include "server/computed/api_services.h"
 #include "server/write/body.h"
 #include "wire/json/json.h"
 
@@ -206,6 +207,7 @@ bool virtual_question(struct call *c, const char *verb, const struct virtual_ask
 struct virtual_source *virtual_answerer(struct call *c) {
     const struct api_request *q = &c->req;
     struct virtual_source *s = virtual_find(c->s->o.virtuals, q->group, q->plural, q->subresource);
+    s = s != NULL ? s : api_services_find(q->kind);
     if (s == NULL) {
         (void)failure_set(&c->failure, c->arena, ERR_UNAVAILABLE,
                           "nobody answers for %s here: the controllers do not run",

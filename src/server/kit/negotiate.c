@@ -55,8 +55,9 @@ static bool entry_media(const struct negotiate_entry *e, unsigned allowed, struc
     }
     if (str_is(e->as, "APIGroupDiscoveryList")) {
         m.shape = SHAPE_DISCOVERY;
+        m.v1beta1 = str_is(e->version, "v2beta1");
         *ret = m;
-        return (allowed & ACCEPT_DISCOVERY) && !m.yaml && str_is(e->version, "v2") &&
+        return (allowed & ACCEPT_DISCOVERY) && !m.yaml && (m.v1beta1 || str_is(e->version, "v2")) &&
                str_is(e->group, "apidiscovery.k8s.io");
     }
     if (!(allowed & ACCEPT_SHAPES) || !str_is(e->group, "meta.k8s.io")) {

@@ -19,7 +19,7 @@ enum shape {
 
 struct media {
     enum shape shape;
-    bool v1beta1; /* of meta.k8s.io, for tables and metadata */
+    bool v1beta1; /* of meta.k8s.io, for tables and metadata; of discovery: v2beta1 */
     bool yaml;
 };
 

@@ -26,6 +26,12 @@ static void answers(void **state) {
     assert_int_equal(accept("application/vnd.kubernetes.protobuf", 0, &m), ERR_NOT_ACCEPTABLE);
     assert_int_equal(accept(DISCOVERY ",application/json", ACCEPT_DISCOVERY, &m), 0);
     assert_int_equal(m.shape, SHAPE_DISCOVERY);
+    assert_false(m.v1beta1);
+    assert_int_equal(accept("application/json;g=apidiscovery.k8s.io;v=v2beta1;as="
+                            "APIGroupDiscoveryList",
+                            ACCEPT_DISCOVERY, &m),
+                     0);
+    assert_true(m.shape == SHAPE_DISCOVERY && m.v1beta1);
     assert_int_equal(accept("application/yaml", 0, &m), 0);
     assert_true(m.yaml);
 }

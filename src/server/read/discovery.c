@@ -30,11 +30,11 @@ static void write_names(struct buf *b, const char *key, const char *const *v) {
     buf_ch(b, ']');
 }
 
-static void aggregated_resource(struct buf *b, const struct kind *k) {
-    buf_f(
-        b,
-        "{\"resource\":\"%s\",\"responseKind\":{\"group\":\"\",\"version\":\"\",\"kind\":\"%s\"},",
-        k->plural, k->kind);
+static void aggregated_resource(struct buf *b, const struct kind *k, const char *version) {
+    bool custom = kind_version(k, str_of(version))->schema->custom != NULL;
+    buf_f(b, "{\"resource\":\"%s\",\"responseKind\":{\"group\":\"%s\",\"version\":\"%s\",",
+          k->plural, custom ? k->group : "", custom ? version : "");
+    buf_f(b, "\"kind\":\"%s\"},", k->kind);
     buf_f(b, "\"scope\":\"%s\",\"singularResource\":\"%s\",\"verbs\":%s",
           k->flags & KIND_NAMESPACED ? "Namespaced" : "Cluster", k->singular, verbs_of(k));
     write_names(b, "shortNames", k->short_names);
@@ -44,8 +44,14 @@ static void aggregated_resource(struct buf *b, const struct kind *k) {
         buf_f(b,
               "%s{\"subresource\":\"%s\",\"responseKind\":{\"group\":\"%s\",\"version\":\"%s\","
               "\"kind\":\"%s\"},\"verbs\":%s}",
-              i ? "," : ",\"subresources\":[", s->name, s->kind ? s->group : "",
-              s->kind ? s->version : "", s->kind ? s->kind : k->kind, s->verbs);
+              i ? "," : ",\"subresources\":[", s->name,
+              s->kind  ? s->group
+              : custom ? k->group
+                       : "",
+              s->kind  ? s->version
+              : custom ? version
+                       : "",
+              s->kind ? s->kind : k->kind, s->verbs);
     }
     buf_c(b, subresource_at(k, 0) != NULL ? "]}" : "}");
 }
@@ -129,7 +135,7 @@ static void aggregated_group(struct buf *b, const char *group) {
         for (size_t i = 0; i < n_kinds; i++) {
             if (serves(kinds[i], group, versions[v].version)) {
                 buf_c(b, first ? "" : ",");
-                aggregated_resource(b, kinds[i]);
+                aggregated_resource(b, kinds[i], versions[v].version);
                 first = false;
             }
         }
@@ -139,10 +145,12 @@ static void aggregated_group(struct buf *b, const char *group) {
     buf_c(b, "]}");
 }
 
-static void aggregated(struct buf *b, bool core) {
+static void aggregated(struct buf *b, bool core, bool beta) {
     const char *group;
-    buf_c(b, "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2\","
-             "\"metadata\":{},\"items\":[");
+    buf_f(b,
+          "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/%s\","
+          "\"metadata\":{},\"items\":[",
+          beta ? "v2beta1" : "v2");
     if (core) {
         aggregated_group(b, "");
     } else {
@@ -294,8 +302,10 @@ bool discovery_request(struct call *c, struct str path) {
     } else if (negotiate_accept(http_header(c->http, "Accept"), allowed, &m, &err) != 0) {
         (void)failure_err(&c->failure, c->arena, &err);
     } else if (m.shape == SHAPE_DISCOVERY) {
-        aggregated(&b, api);
-        type = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+        aggregated(&b, api, m.v1beta1);
+        type = m.v1beta1 ? "application/json;g=apidiscovery.k8s.io;v=v2beta1;as="
+                           "APIGroupDiscoveryList"
+                         : "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
     } else if (api) {
         root_index(c, &b);
     } else if (apis) {

@@ -103,7 +103,9 @@ static void dispatch_resource(struct call *c) {
         unknown(c);
         return;
     }
-    if (negotiate_accept(http_header(c->http, "Accept"), ACCEPT_SHAPES, &c->media, &err) != 0) {
+    bool review = (q->kind->flags & KIND_VIRTUAL) && q->kind->n_columns == 0; /* has no metadata */
+    if (negotiate_accept(http_header(c->http, "Accept"), review ? 0 : ACCEPT_SHAPES, &c->media,
+                         &err) != 0) {
         if (!is_stream(q->subresource)) {
             (void)failure_err(&c->failure, c->arena, &err);
             call_fail(c);
