@@ -124,9 +124,12 @@ def test_definitions(b):
     refused(b, definition(group="x.k8s.io"), "api-approved.kubernetes.io")
     rule = definition()
     rule["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] = [
-        {"rule": "isURL(self.spec.image)", "message": "no"}]
+        {"rule": "isNothing(self.spec.image)", "message": "no"}]
     refused(b, rule, "x-kubernetes-validations[0].rule: Invalid value")
-    refused(b, rule, "compilation failed: ERROR: this server knows no function isURL")
+    refused(b, rule, "compilation failed: ERROR: <input>:1:10: undeclared reference to 'isNothing'")
+    rule["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] = [
+        {"rule": "self.spec.replicas > '1'", "message": "no"}]
+    refused(b, rule, "found no matching overload for '_>_' applied to '(int, string)'")
     established(b, definition())
     b.apply(definition(plural="gizmoids", kind="Gizmo"))
     other = wait_for("conditions", lambda: b.get("crd", "gizmoids.demo.example.com")["status"].get("conditions"))

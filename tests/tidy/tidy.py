@@ -40,7 +40,7 @@ ROOMS = {
 # its room. A folder that is not here has no arrows.
 FOLDERS = {
     "api": "api/schema api/tables api/walk",
-    "api/cel": "api/walk",
+    "api/cel": "api/tables api/walk",
     "api/extension": "api/kinds api/schema api/tables api/walk",
     "api/kinds": "api api/schema api/tables api/walk",
     "api/managed": "api/schema api/tables api/walk",

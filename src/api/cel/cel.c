@@ -1,5 +1,5 @@
 /* cel: the rules of a schema. See cel.h. */
-#include "api/cel/cel.h"
+#include "api/cel/cel_tree.h"
 
 #include "base/limits.h"
 #include "wire/json/json.h"
@@ -45,4 +45,18 @@ int cel_rules_new(struct arena *a, yyjson_val *rules, struct cel_rule **ret, siz
     *ret = v;
     *ret_n = n;
     return 0;
+}
+
+bool cel_uses(const struct cel_expr *e, const char *name) {
+    if (e == NULL) {
+        return false;
+    }
+    if (e->op == CEL_IDENT) {
+        return str_is(e->name, name);
+    }
+    bool uses = cel_uses(e->a, name) || cel_uses(e->b, name);
+    for (size_t i = 0; i < e->n_args && !uses; i++) {
+        uses = cel_uses(e->args[i], name);
+    }
+    return uses;
 }

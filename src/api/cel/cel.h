@@ -6,7 +6,7 @@
  * and never evaluated. Pure, with a budget of steps. Types
  * are checked as values meet, not beforehand.
  *
- *     text --cel_parse--> tree (cel_int.h) --cel_eval--> value
+ *     text --cel_parse--> tree (cel_tree.h) --cel_eval--> value
  */
 #ifndef BERTH_API_CEL_H
 #define BERTH_API_CEL_H
@@ -15,6 +15,7 @@
 #include "wire/json/json.h"
 
 struct cel_expr;
+struct cel_value;
 struct crd_node;
 
 struct cel_rule {
@@ -30,18 +31,51 @@ int cel_rules_new(struct arena *a, yyjson_val *rules, struct cel_rule **ret, siz
 
 /* One expression in the arena. ERR_SYNTAX: none; ERR_UNSUPPORTED: beyond us; ERR_TOO_LARGE, ERR_NOMEM. */
 int cel_parse(struct arena *a, struct str text, const struct cel_expr **ret, struct err *err);
-/* The first name that nothing declares but self, oldSelf and the macros' variables; empty: none. */
-struct str cel_undeclared(const struct cel_expr *e);
-/* The first member of self or oldSelf that the rule selects and an object of its schema cannot have; empty: none that
- * can be told beforehand. optional_old: oldSelf is an optional value. */
-struct str cel_undefined_field(const struct cel_expr *e, yyjson_val *schema, bool optional_old);
 /* Whether it names this variable. */
 bool cel_uses(const struct cel_expr *e, const char *name);
 
+/* What an authorizer is asked, and says. */
+struct cel_access_ask {
+    struct str path; /* of no resource; else the rest */
+    struct str group, resource, subresource, ns, name, verb;
+    struct str account_ns, account; /* asked for this ServiceAccount; empty: for who asks */
+};
+struct cel_access_answer {
+    bool allowed;
+    struct str reason, error;
+};
+
+/* `variables` of a policy: each is evaluated when it is first read. */
+struct cel_variable {
+    struct str name;
+    const struct cel_expr *expr;
+};
+struct cel_variables {
+    const struct cel_variable *v;
+    size_t n;
+    struct cel_value **made; /* n of them, NULL at first: what was evaluated */
+};
+
+/* A name that an expression may use. */
+enum cel_bound { CEL_BOUND_JSON, CEL_BOUND_VARIABLES, CEL_BOUND_AUTHORIZER };
+struct cel_bind {
+    const char *name;
+    enum cel_bound what;
+    yyjson_val *json; /* JSON: NULL is null */
+};
+enum { CEL_BINDS = 8 };
+
 /* What an evaluation may see and spend. */
 struct cel_input {
-    yyjson_val *self, *old; /* old: NULL when there is none */
-    yyjson_val *request; /* of an admission: self is then "object", old "oldObject", either null */
+    const struct cel_bind *binds; /* at most CEL_BINDS; NULL: self and old are what there is */
+    size_t n_binds;
+    const struct cel_variables *variables;
+    yyjson_val
+        *request_access; /* of authorizer.requestResource: group, resource, subresource, ... */
+    void (*access)(void *ctx, const struct cel_access_ask *q, struct arena *a,
+                   struct cel_access_answer *ret);
+    void *access_ctx;
+    yyjson_val *self, *old;      /* old: NULL when there is none */
     const struct crd_node *node; /* of both; may be NULL */
     bool optional_old;           /* oldSelf is an optional value */
     struct arena *arena;         /* for what is made on the way */
@@ -53,5 +87,11 @@ enum cel_outcome { CEL_FALSE, CEL_TRUE, CEL_ERROR, CEL_TOO_LONG };
 enum cel_outcome cel_check(const struct cel_expr *e, struct cel_input *in, struct str *ret_text);
 /* A message: false when it is no text or could not be made. */
 bool cel_message(const struct cel_expr *e, struct cel_input *in, struct str *ret);
+/* The same for a value that may be null (then it is empty) and of any length. ret_text as of cel_check. */
+enum cel_outcome cel_text(const struct cel_expr *e, struct cel_input *in, struct str *ret,
+                          struct str *ret_text);
+/* The value as JSON in d, with the names that its members have in documents. */
+enum cel_outcome cel_json(const struct cel_expr *e, struct cel_input *in, yyjson_mut_doc *d,
+                          yyjson_mut_val **ret, struct str *ret_text);
 
 #endif

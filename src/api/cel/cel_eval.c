@@ -4,7 +4,8 @@
  * An error is a value that everything hands on, except that "and" and "or" (and the macros made of them) may not need
  * it. Every step counts against the budget; when it is spent, all that is left is an error.
  */
-#include "api/cel/cel_int.h"
+#include "api/cel/cel_access.h"
+#include "api/cel/cel_tree.h"
 #include "base/limits.h"
 
 static struct cel_value eval(struct cel_run *r, const struct cel_expr *e,
@@ -28,9 +29,69 @@ static struct cel_value eval_ident(struct cel_run *r, const struct cel_expr *e,
     return cel_error(r, "undeclared reference to '%.*s'", STR_ARG(e->name));
 }
 
+static struct cel_value none(void) {
+    return (struct cel_value){.type = CEL_V_OPTIONAL};
+}
+
+static struct cel_value some(struct cel_run *r, struct cel_value v) {
+    struct cel_value *kept = ARENA_NEW(r->in->arena, struct cel_value);
+    if (kept == NULL) {
+        return cel_error(r, "out of memory");
+    }
+    *kept = v;
+    return (struct cel_value){.type = CEL_V_OPTIONAL, .some = kept};
+}
+
+struct cel_value cel_variable(struct cel_run *r, const struct cel_variables *v, struct str name) {
+    for (size_t i = 0; v != NULL && i < v->n; i++) {
+        if (!str_eq(v->v[i].name, name)) {
+            continue;
+        }
+        if (v->made[i] != NULL) {
+            return *v->made[i];
+        }
+        struct cel_value *kept = ARENA_NEW(r->in->arena, struct cel_value);
+        if (kept == NULL || v->v[i].expr == NULL) {
+            return cel_error(r, "composited variable \"%.*s\" fails to evaluate", STR_ARG(name));
+        }
+        /* Each reads only those before it (cel_sort.h), so this ends. */
+        struct cel_value got = eval(r, v->v[i].expr, r->root);
+        *kept = !is_error(got)
+                    ? got
+                    : cel_error(r, "composited variable \"%.*s\" fails to evaluate: %.*s",
+                                STR_ARG(name), STR_ARG(got.s));
+        v->made[i] = kept;
+        return *kept;
+    }
+    return cel_error(r, "no such key: %.*s", STR_ARG(name));
+}
+
+static bool has_variable(const struct cel_variables *v, struct str name) {
+    for (size_t i = 0; v != NULL && i < v->n; i++) {
+        if (str_eq(v->v[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static struct cel_value eval_select(struct cel_run *r, const struct cel_expr *e,
                                     const struct cel_frame *f) {
     struct cel_value v = eval(r, e->a, f), out;
+    if (v.type == CEL_V_VARIABLES) {
+        return e->op == CEL_HAS ? cel_bool(has_variable(r->in->variables, e->name))
+                                : cel_variable(r, r->in->variables, e->name);
+    }
+    if (v.type == CEL_V_ACCESS) {
+        return cel_access_member(r, v, e->name);
+    }
+    bool chain = e->optional || v.type == CEL_V_OPTIONAL;
+    if (v.type == CEL_V_OPTIONAL) {
+        if (v.some == NULL) {
+            return e->op == CEL_HAS ? cel_bool(false) : v;
+        }
+        v = *v.some;
+    }
     if (is_error(v)) {
         return v;
     }
@@ -41,7 +102,30 @@ static struct cel_value eval_select(struct cel_run *r, const struct cel_expr *e,
     if (e->op == CEL_HAS) {
         return cel_bool(found);
     }
+    if (chain) {
+        return found ? some(r, out) : none();
+    }
     return found ? out : cel_error(r, "no such key: %.*s", STR_ARG(e->name));
+}
+
+static struct cel_value eval_index(struct cel_run *r, const struct cel_expr *e,
+                                   const struct cel_frame *f) {
+    struct cel_value a = eval(r, e->a, f), b = is_error(a) ? a : eval(r, e->b, f);
+    bool chain = e->optional || a.type == CEL_V_OPTIONAL;
+    if (is_error(b)) {
+        return b;
+    }
+    if (a.type == CEL_V_OPTIONAL) {
+        if (a.some == NULL) {
+            return a;
+        }
+        a = *a.some;
+    }
+    if (!chain || (!cel_is_list(a) && !cel_is_map(a))) {
+        return cel_index(r, a, b);
+    }
+    struct cel_value out = cel_index(r, a, b);
+    return is_error(out) ? none() : some(r, out);
 }
 
 /* ---- operators ---- */
@@ -104,10 +188,16 @@ static struct cel_value double_math(struct cel_run *r, int which, double a, doub
 }
 
 static struct cel_value join(struct cel_run *r, struct cel_value a, struct cel_value b) {
-    if (a.type == CEL_V_STRING) {
-        return cel_spend(r, (a.s.n + b.s.n) / 16)
-                   ? cel_str(arena_f(r->in->arena, "%.*s%.*s", STR_ARG(a.s), STR_ARG(b.s)))
-                   : cel_error(r, "too long");
+    if (a.type == CEL_V_STRING || a.type == CEL_V_BYTES) {
+        char *p = cel_spend(r, (a.s.n + b.s.n) / 16) ? arena_alloc(r->in->arena, a.s.n + b.s.n + 1)
+                                                     : NULL;
+        if (p == NULL) {
+            return cel_error(r, "too long");
+        }
+        memcpy(p, a.s.p != NULL ? a.s.p : "", a.s.n);
+        memcpy(p + a.s.n, b.s.p != NULL ? b.s.p : "", b.s.n);
+        a.s = str_from(p, a.s.n + b.s.n);
+        return a;
     }
     struct cel_list *l = ARENA_NEW(r->in->arena, struct cel_list);
     struct cel_cursor x = cel_walk(a), y = cel_walk(b);
@@ -139,8 +229,9 @@ static struct cel_value time_math(struct cel_run *r, int which, struct cel_value
 
 static struct cel_value arithmetic(struct cel_run *r, int which, struct cel_value a,
                                    struct cel_value b) {
-    if (which == BIN_ADD && ((a.type == CEL_V_STRING && b.type == CEL_V_STRING) ||
-                             (cel_is_list(a) && cel_is_list(b)))) {
+    if (which == BIN_ADD &&
+        ((a.type == CEL_V_STRING && b.type == CEL_V_STRING) ||
+         (a.type == CEL_V_BYTES && b.type == CEL_V_BYTES) || (cel_is_list(a) && cel_is_list(b)))) {
         return join(r, a, b);
     }
     if (a.type == CEL_V_DURATION || a.type == CEL_V_TIMESTAMP) {
@@ -178,8 +269,9 @@ static struct cel_value is_in(struct cel_run *r, struct cel_value a, struct cel_
     if (a.type == CEL_V_STRING) {
         return cel_bool(cel_member(r, b, a.s, false, &v));
     }
-    for (size_t i = 0; b.type == CEL_V_MAP && i < b.map->n; i++) {
-        if (cel_equal(r, a, b.map->keys[i])) {
+    struct cel_cursor c = cel_walk(b);
+    while (b.type == CEL_V_MAP && cel_next(&c, &k, &v)) {
+        if (cel_equal(r, a, k)) {
             return cel_bool(true);
         }
     }
@@ -264,15 +356,30 @@ static struct cel_value eval_cond(struct cel_run *r, const struct cel_expr *e,
 
 /* ---- collections and macros ---- */
 
+/* An element written with "?": *ret_none when it is left out, else v is what is in it. */
+static struct cel_value maybe(struct cel_run *r, const struct cel_expr *e, size_t i,
+                              struct cel_value v, bool *ret_none) {
+    *ret_none = false;
+    if (e->maybe == NULL || !e->maybe[i] || is_error(v)) {
+        return v;
+    }
+    if (v.type != CEL_V_OPTIONAL) {
+        return no_overload(r);
+    }
+    *ret_none = v.some == NULL;
+    return v.some != NULL ? *v.some : v;
+}
+
 static struct cel_value make_list(struct cel_run *r, const struct cel_expr *e,
                                   const struct cel_frame *f) {
     struct cel_list *l = ARENA_NEW(r->in->arena, struct cel_list);
     for (size_t i = 0; i < e->n_args; i++) {
-        struct cel_value v = eval(r, e->args[i], f);
+        bool left_out;
+        struct cel_value v = maybe(r, e, i, eval(r, e->args[i], f), &left_out);
         if (is_error(v)) {
             return v;
         }
-        if (l == NULL || cel_push(r, l, v) != 0) {
+        if (!left_out && (l == NULL || cel_push(r, l, v) != 0)) {
             return cel_error(r, "too long");
         }
     }
@@ -283,18 +390,34 @@ static struct cel_value make_list(struct cel_run *r, const struct cel_expr *e,
 static struct cel_value make_map(struct cel_run *r, const struct cel_expr *e,
                                  const struct cel_frame *f) {
     size_t n = e->n_args / 2;
-    struct cel_map *m = ARENA_NEW(r->in->arena, struct cel_map);
+    struct cel_made *made = ARENA_NEW(r->in->arena, struct cel_made);
     struct cel_value *v = ARENA_ARRAY(r->in->arena, struct cel_value, n * 2 + 1);
-    if (m == NULL || v == NULL || !cel_spend(r, n)) {
+    if (made == NULL || v == NULL || !cel_spend(r, n)) {
         return cel_error(r, "too long");
     }
-    *m = (struct cel_map){v, v + n, n};
+    struct cel_map *m = &made->map;
+    *m = (struct cel_map){.keys = v, .values = v + n};
     for (size_t i = 0; i < n; i++) {
-        m->keys[i] = eval(r, e->args[2 * i], f);
-        m->values[i] = is_error(m->keys[i]) ? m->keys[i] : eval(r, e->args[2 * i + 1], f);
-        if (is_error(m->values[i])) {
-            return m->values[i];
+        bool left_out;
+        struct cel_value key = eval(r, e->args[2 * i], f);
+        struct cel_value value = is_error(key) ? key : eval(r, e->args[2 * i + 1], f);
+        value = maybe(r, e, i, value, &left_out);
+        if (is_error(value)) {
+            return value;
         }
+        for (size_t k = 0; k < m->n && e->op == CEL_MAKE_MAP && !left_out; k++) {
+            if (cel_equal(r, m->keys[k], key)) {
+                return cel_error(r, "Failed with repeated key");
+            }
+        }
+        if (!left_out) {
+            m->keys[m->n] = key;
+            m->values[m->n++] = value;
+        }
+    }
+    if (e->op == CEL_MAKE_OBJECT) {
+        made->name = e->name;
+        return (struct cel_value){.type = CEL_V_OBJECT, .made = made};
     }
     return (struct cel_value){.type = CEL_V_MAP, .map = m};
 }
@@ -302,18 +425,59 @@ static struct cel_value make_map(struct cel_run *r, const struct cel_expr *e,
 /* The state of a macro between elements. */
 struct cel_gather {
     struct cel_list *list;
+    struct cel_map map;
     struct cel_value error; /* the first that nothing outweighed */
     size_t held;
     bool decided, broken;
 };
 
+static void put_entry(struct cel_run *r, struct cel_gather *g, struct cel_value key,
+                      struct cel_value value) {
+    struct cel_map *m = &g->map;
+    size_t cap = m->cap;
+    struct cel_value at;
+    bool taken = key.type == CEL_V_STRING &&
+                 cel_member(r, (struct cel_value){.type = CEL_V_MAP, .map = m}, key.s, false, &at);
+    if (taken) {
+        g->error = cel_error(r, "insert failed: key '%.*s' already exists", STR_ARG(key.s));
+    }
+    g->broken = taken || !cel_spend(r, 1) ||
+                (m->n == m->cap && (ARENA_GROW(r->in->arena, m->keys, cap) != 0 ||
+                                    ARENA_GROW(r->in->arena, m->values, m->cap) != 0));
+    if (!g->broken) {
+        m->keys[m->n] = key;
+        m->values[m->n++] = value;
+    }
+}
+
+/* What a transformation makes of an element goes to the list or map. */
+static void put_made(struct cel_run *r, const struct cel_expr *e, struct cel_value key,
+                     struct cel_value made, struct cel_gather *g) {
+    struct cel_value k, v;
+    if (is_error(made)) {
+        g->error = made;
+        g->broken = true;
+    } else if (e->which == MACRO_TRANSFORM_MAP) {
+        put_entry(r, g, key, made);
+    } else if (e->which == MACRO_TRANSFORM_ENTRY) {
+        struct cel_cursor c = cel_walk(made);
+        g->error = cel_is_map(made) ? g->error : no_overload(r);
+        g->broken = !cel_is_map(made);
+        while (!g->broken && cel_next(&c, &k, &v)) {
+            put_entry(r, g, k, v);
+        }
+    } else {
+        g->broken = cel_push(r, g->list, made) != 0;
+    }
+}
+
 static void gather_one(struct cel_run *r, const struct cel_expr *e, const struct cel_frame *f,
-                       struct cel_value item, struct cel_gather *g) {
-    bool both = e->which == MACRO_MAP && e->n_args == 2;
+                       struct cel_value key, struct cel_value item, struct cel_gather *g) {
+    bool transforms = e->which == MACRO_MAP ||
+                      (e->which >= MACRO_TRANSFORM_LIST && e->which <= MACRO_TRANSFORM_ENTRY);
     struct cel_value v = eval(r, e->args[0], f);
-    if (e->which == MACRO_MAP && !both) {
-        g->error = is_error(v) ? v : g->error;
-        g->broken = is_error(v) || cel_push(r, g->list, v) != 0;
+    if (transforms && e->n_args == 1) {
+        put_made(r, e, key, v, g);
         return;
     }
     if (v.type != CEL_V_BOOL) {
@@ -324,14 +488,57 @@ static void gather_one(struct cel_run *r, const struct cel_expr *e, const struct
     }
     g->held += v.b;
     g->decided = (e->which == MACRO_ALL && !v.b) || (e->which == MACRO_EXISTS && v.b);
-    if (v.b && both) {
-        item = eval(r, e->args[1], f);
-        g->error = is_error(item) ? item : g->error;
-        g->broken = is_error(item);
-    }
-    if (v.b && (both || e->which == MACRO_FILTER) && !g->broken) {
+    if (v.b && transforms) {
+        put_made(r, e, key, eval(r, e->args[1], f), g);
+    } else if (v.b && e->which == MACRO_FILTER) {
         g->broken = cel_push(r, g->list, item) != 0;
     }
+}
+
+static struct cel_value gathered(struct cel_run *r, const struct cel_expr *e,
+                                 struct cel_gather *g) {
+    if (g->decided) {
+        return cel_bool(e->which == MACRO_EXISTS);
+    }
+    if (is_error(g->error)) {
+        return g->error;
+    }
+    switch (e->which) {
+    case MACRO_ALL:
+        return cel_bool(true);
+    case MACRO_EXISTS:
+        return cel_bool(false);
+    case MACRO_EXISTS_ONE:
+        return cel_bool(g->held == 1);
+    default:
+        break;
+    }
+    if (g->broken) {
+        return cel_error(r, "too long");
+    }
+    if (e->which == MACRO_TRANSFORM_MAP || e->which == MACRO_TRANSFORM_ENTRY) {
+        struct cel_map *m = ARENA_NEW(r->in->arena, struct cel_map);
+        if (m == NULL) {
+            return cel_error(r, "out of memory");
+        }
+        *m = g->map;
+        return (struct cel_value){.type = CEL_V_MAP, .map = m};
+    }
+    return (struct cel_value){.type = CEL_V_LIST, .list = g->list};
+}
+
+/* optMap, optFlatMap */
+static struct cel_value eval_optional_macro(struct cel_run *r, const struct cel_expr *e,
+                                            struct cel_value of, const struct cel_frame *f) {
+    if (of.type != CEL_V_OPTIONAL) {
+        return no_overload(r);
+    }
+    if (of.some == NULL) {
+        return of;
+    }
+    struct cel_frame inner = {f, e->name, *of.some};
+    struct cel_value v = eval(r, e->args[0], &inner);
+    return is_error(v) || e->which == MACRO_OPT_FLAT_MAP ? v : some(r, v);
 }
 
 static struct cel_value eval_macro(struct cel_run *r, const struct cel_expr *e,
@@ -341,6 +548,9 @@ static struct cel_value eval_macro(struct cel_run *r, const struct cel_expr *e,
     g.error.type = CEL_V_NULL;
     if (is_error(of)) {
         return of;
+    }
+    if (e->which >= MACRO_OPT_MAP) {
+        return eval_optional_macro(r, e, of, f);
     }
     if ((!cel_is_list(of) && !cel_is_map(of)) || g.list == NULL) {
         return no_overload(r);
@@ -354,25 +564,9 @@ static struct cel_value eval_macro(struct cel_run *r, const struct cel_expr *e,
         if (!cel_spend(r, 1)) {
             return cel_error(r, "too long");
         }
-        gather_one(r, e, pair ? &second : &first, item, &g);
+        gather_one(r, e, pair ? &second : &first, key, item, &g);
     }
-    if (g.decided) {
-        return cel_bool(e->which == MACRO_EXISTS);
-    }
-    if (is_error(g.error)) {
-        return g.error;
-    }
-    switch (e->which) {
-    case MACRO_ALL:
-        return cel_bool(true);
-    case MACRO_EXISTS:
-        return cel_bool(false);
-    case MACRO_EXISTS_ONE:
-        return cel_bool(g.held == 1);
-    default:
-        return g.broken ? cel_error(r, "too long")
-                        : (struct cel_value){.type = CEL_V_LIST, .list = g.list};
-    }
+    return gathered(r, e, &g);
 }
 
 static struct cel_value eval_call(struct cel_run *r, const struct cel_expr *e,
@@ -391,7 +585,11 @@ static struct cel_value eval_call(struct cel_run *r, const struct cel_expr *e,
             return v[i];
         }
     }
-    return e->function->run(r, e, v, n);
+    const struct cel_function *fn = e->function;
+    while (fn != NULL && !cel_function_takes(fn, v, n)) {
+        fn = cel_function_next(fn);
+    }
+    return fn != NULL ? fn->run(r, e, v, n) : no_overload(r);
 }
 
 static struct cel_value eval(struct cel_run *r, const struct cel_expr *e,
@@ -407,16 +605,15 @@ static struct cel_value eval(struct cel_run *r, const struct cel_expr *e,
     case CEL_SELECT:
     case CEL_HAS:
         return eval_select(r, e, f);
-    case CEL_INDEX: {
-        struct cel_value a = eval(r, e->a, f), b = is_error(a) ? a : eval(r, e->b, f);
-        return is_error(b) ? b : cel_index(r, a, b);
-    }
+    case CEL_INDEX:
+        return eval_index(r, e, f);
     case CEL_CALL:
     case CEL_METHOD:
         return eval_call(r, e, f);
     case CEL_MAKE_LIST:
         return make_list(r, e, f);
     case CEL_MAKE_MAP:
+    case CEL_MAKE_OBJECT:
         return make_map(r, e, f);
     case CEL_NOT:
     case CEL_MINUS:
@@ -434,51 +631,6 @@ static struct cel_value eval(struct cel_run *r, const struct cel_expr *e,
     return no_overload(r);
 }
 
-static struct cel_value run(const struct cel_expr *e, struct cel_input *in, bool *ret_spent) {
-    struct cel_run r = {.in = in};
-    struct cel_value was = {.type = CEL_V_OPTIONAL}, stored = {0};
-    if (in->old != NULL) {
-        stored = cel_of_json(in->old, in->node);
-        was = stored;
-    }
-    if (in->optional_old) {
-        was = (struct cel_value){.type = CEL_V_OPTIONAL, .some = in->old ? &stored : NULL};
-    }
-    if (in->request != NULL) {
-        struct cel_frame request = {NULL, STR("request"), cel_of_json(in->request, NULL)};
-        struct cel_frame object = {&request, STR("object"), cel_of_json(in->self, in->node)};
-        struct cel_frame before = {&object, STR("oldObject"), cel_of_json(in->old, in->node)};
-        struct cel_value told = eval(&r, e, &before);
-        *ret_spent = r.spent;
-        return told;
-    }
-    struct cel_frame self = {NULL, STR("self"), cel_of_json(in->self, in->node)};
-    struct cel_frame old = {&self, STR("oldSelf"), was};
-    struct cel_value v = eval(&r, e, in->old != NULL || in->optional_old ? &old : &self);
-    *ret_spent = r.spent;
-    return v;
-}
-
-enum cel_outcome cel_check(const struct cel_expr *e, struct cel_input *in, struct str *ret_text) {
-    bool spent;
-    struct cel_value v = run(e, in, &spent);
-    if (spent) {
-        return CEL_TOO_LONG;
-    }
-    if (v.type == CEL_V_BOOL) {
-        return v.b ? CEL_TRUE : CEL_FALSE;
-    }
-    *ret_text = v.type == CEL_V_ERROR ? v.s : STR("the rule is no truth value:");
-    return CEL_ERROR;
-}
-
-bool cel_message(const struct cel_expr *e, struct cel_input *in, struct str *ret) {
-    bool spent;
-    struct cel_value v = run(e, in, &spent);
-    if (spent || v.type != CEL_V_STRING || str_trim(v.s).n == 0 || v.s.n > 5120 ||
-        str_find(v.s, '\n') >= 0) {
-        return false;
-    }
-    *ret = str_trim(v.s);
-    return true;
+struct cel_value cel_eval(struct cel_run *r, const struct cel_expr *e) {
+    return eval(r, e, r->root);
 }

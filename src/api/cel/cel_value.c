@@ -1,12 +1,12 @@
 /*
- * cel_value: values of expressions: where they come from, how they compare, what is in them. See cel_int.h.
+ * cel_value: values of expressions: where they come from, how they compare, what is in them. See cel_tree.h.
  *
  * What lies in the document stays there; a member gets a value when it is asked for, by its schema.
  */
 #include <math.h>
 #include <stdarg.h>
 
-#include "api/cel/cel_int.h"
+#include "api/cel/cel_tree.h"
 #include "api/walk/crd_node.h"
 #include "base/limits.h"
 #include "wire/json/json.h"
@@ -76,14 +76,21 @@ bool cel_is_list(struct cel_value v) {
     return v.type == CEL_V_LIST || (v.type == CEL_V_JSON && yyjson_is_arr(v.json));
 }
 
+/* Of a MAP or an OBJECT. */
+static const struct cel_map *map_of(struct cel_value v) {
+    return v.type == CEL_V_OBJECT ? &v.made->map : v.map;
+}
+
+static bool is_made(struct cel_value v) {
+    return v.type == CEL_V_MAP || v.type == CEL_V_OBJECT;
+}
+
 bool cel_is_map(struct cel_value v) {
-    return v.type == CEL_V_MAP || (v.type == CEL_V_JSON && yyjson_is_obj(v.json));
+    return is_made(v) || (v.type == CEL_V_JSON && yyjson_is_obj(v.json));
 }
 
 size_t cel_size(struct cel_value v) {
-    return v.type == CEL_V_LIST  ? v.list->n
-           : v.type == CEL_V_MAP ? v.map->n
-                                 : yyjson_get_len(v.json);
+    return v.type == CEL_V_LIST ? v.list->n : is_made(v) ? map_of(v)->n : yyjson_get_len(v.json);
 }
 
 struct cel_cursor cel_walk(struct cel_value v) {
@@ -104,9 +111,9 @@ bool cel_next(struct cel_cursor *c, struct cel_value *ret_key, struct cel_value 
     *ret_key = cel_int((int64_t)i);
     if (c->of.type == CEL_V_LIST) {
         *ret_value = c->of.list->v[i];
-    } else if (c->of.type == CEL_V_MAP) {
-        *ret_key = c->of.map->keys[i];
-        *ret_value = c->of.map->values[i];
+    } else if (is_made(c->of)) {
+        *ret_key = map_of(c->of)->keys[i];
+        *ret_value = map_of(c->of)->values[i];
     } else if (yyjson_is_arr(c->of.json)) {
         const struct crd_node *n = c->of.node != NULL ? c->of.node->items : NULL;
         *ret_value = cel_of_json(yyjson_arr_iter_next(&c->arr), n);
@@ -171,10 +178,11 @@ bool cel_member(struct cel_run *r, struct cel_value v, struct str name, bool esc
     if (!cel_spend(r, cel_size(v) / 8)) {
         return false;
     }
-    if (v.type == CEL_V_MAP) {
-        for (size_t i = 0; i < v.map->n; i++) {
-            if (v.map->keys[i].type == CEL_V_STRING && str_eq(v.map->keys[i].s, name)) {
-                *ret = v.map->values[i];
+    if (is_made(v)) {
+        const struct cel_map *m = map_of(v);
+        for (size_t i = 0; i < m->n; i++) {
+            if (m->keys[i].type == CEL_V_STRING && str_eq(m->keys[i].s, name)) {
+                *ret = m->values[i];
                 return true;
             }
         }
@@ -216,12 +224,14 @@ struct cel_value cel_index(struct cel_run *r, struct cel_value v, struct cel_val
                    ? out
                    : cel_error(r, "no such key: %.*s", STR_ARG(str_head(at.s, 256)));
     }
-    for (size_t i = 0; v.type == CEL_V_MAP && i < v.map->n; i++) {
-        if (cel_equal(r, v.map->keys[i], at)) {
-            return v.map->values[i];
+    const struct cel_map *m = is_made(v) ? map_of(v) : NULL;
+    for (size_t i = 0; m != NULL && i < m->n; i++) {
+        if (cel_equal(r, m->keys[i], at)) {
+            return m->values[i];
         }
     }
-    return cel_error(r, "no such key");
+    at = cel_string_of(r, at);
+    return cel_error(r, "no such key: %.*s", STR_ARG(str_head(at.s, 256)));
 }
 
 static bool is_number(struct cel_value v) {
@@ -266,6 +276,7 @@ bool cel_compare(struct cel_value a, struct cel_value b, int *ret) {
         *ret = (int)a.b - (int)b.b;
         return true;
     case CEL_V_STRING:
+    case CEL_V_BYTES:
         *ret = str_cmp(a.s, b.s);
         return true;
     case CEL_V_DURATION:
@@ -322,8 +333,17 @@ bool cel_equal(struct cel_run *r, struct cel_value a, struct cel_value b) {
     if (a.type == CEL_V_OPTIONAL && b.type == CEL_V_OPTIONAL) {
         return a.some == NULL || b.some == NULL ? a.some == b.some : cel_equal(r, *a.some, *b.some);
     }
-    if (a.type == CEL_V_TYPE && b.type == CEL_V_TYPE) {
+    if (a.type == b.type && (a.type == CEL_V_TYPE || a.type == CEL_V_FORMAT)) {
         return str_eq(a.s, b.s);
+    }
+    if (a.type == b.type && (a.type == CEL_V_IP || a.type == CEL_V_CIDR)) {
+        return cel_net_equal(a.net, b.net);
+    }
+    if (a.type == b.type && a.type == CEL_V_URL) {
+        return cel_url_equal(a.url, b.url);
+    }
+    if (a.type == b.type && a.type == CEL_V_SEMVER) {
+        return cel_semver_equal(a.semver, b.semver);
     }
     return (a.type == CEL_V_NULL && b.type == CEL_V_NULL) || (cel_compare(a, b, &c) && c == 0);
 }
@@ -354,8 +374,17 @@ const char *cel_type_name(struct cel_value v) {
         [CEL_V_JSON] = "map",
         [CEL_V_LIST] = "list",
         [CEL_V_MAP] = "map",
-        [CEL_V_OPTIONAL] = "optional",
+        [CEL_V_OPTIONAL] = "optional_type",
         [CEL_V_TYPE] = "type",
+        [CEL_V_BYTES] = "bytes",
+        [CEL_V_VARIABLES] = "map",
+        [CEL_V_URL] = "kubernetes.URL",
+        [CEL_V_IP] = "net.IP",
+        [CEL_V_CIDR] = "net.CIDR",
+        [CEL_V_FORMAT] = "kubernetes.NamedFormat",
+        [CEL_V_SEMVER] = "kubernetes.Semver",
+        [CEL_V_ACCESS] = "kubernetes.authorization",
+        [CEL_V_OBJECT] = "object",
     };
     return cel_is_list(v) ? "list" : names[v.type];
 }
@@ -380,6 +409,11 @@ struct cel_value cel_string_of(struct cel_run *r, struct cel_value v) {
             }
         }
         return cel_str(arena_str(a, str_of(text)));
+    case CEL_V_BYTES:
+        return cel_str(v.s);
+    case CEL_V_IP:
+    case CEL_V_CIDR:
+        return cel_str(cel_net_text(a, v.net));
     case CEL_V_DURATION:
         return cel_str(arena_f(a, "%.*gs", 17, (double)v.i / 1e9));
     case CEL_V_TIMESTAMP: {

@@ -323,9 +323,11 @@ static int check_keys(struct pbread *p, const struct schema *s, uint32_t in, yyj
     return 0;
 }
 
-static bool embeds(const struct schema *s, uint32_t tag) {
+/* Whether rows lie in the embedded message `in`, or in one that is embedded in it. */
+static bool embeds(const struct schema *s, uint32_t in) {
     for (size_t i = 0; i < s->n; i++) {
-        if (s->fields[i].proto_in == tag) {
+        uint32_t at = s->fields[i].proto_in;
+        if (at == in || (at >> 4 != 0 && at >> 4 == in)) {
             return true;
         }
     }
@@ -344,8 +346,9 @@ static int message(struct pbread *p, const struct schema *s, struct str bytes, u
         const struct field *f = schema_find_proto(s, x.number, in);
         if (f != NULL) {
             code = field(p, f, &x, obj);
-        } else if (in == 0 && x.wire == PB_BYTES && embeds(s, x.number)) {
-            code = message(p, s, x.bytes, x.number, obj);
+        } else if (in < 16 && x.number < 16 && x.wire == PB_BYTES &&
+                   embeds(s, in << 4 | x.number)) {
+            code = message(p, s, x.bytes, in << 4 | x.number, obj);
         }
     }
     p->depth--;

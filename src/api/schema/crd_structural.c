@@ -4,7 +4,7 @@
  * The structure (what is there, of what type) is said outside of allOf, anyOf, oneOf and not; inside those only what
  * values must be like. The texts are those of a kube-apiserver.
  */
-#include "api/cel/cel.h"
+#include "api/cel/cel_sort.h"
 #include "api/schema/cells.h"
 #include "api/schema/check.h"
 #include "api/schema/crd_check.h"
@@ -382,38 +382,37 @@ static void check_resource(struct structural *x, yyjson_val *s, enum level level
 }
 
 /* What is not understood, by anybody or only here, is refused: a rule that is not enforced protects nobody. */
-static void check_expression(struct structural *x, yyjson_val *schema, yyjson_val *rule,
-                             struct str text, const struct path *here) {
+static void check_expression(struct structural *x, yyjson_val *schema, bool root, yyjson_val *rule,
+                             struct str text, bool message, const struct path *here) {
     const struct cel_expr *e = NULL;
-    struct err err = {0};
+    const struct cel_sort *sort = NULL;
+    struct str faults = {0};
     struct arena a;
     if (!arena_charge(x->c->arena, 50 + 5 * text.n)) {
         return;
     }
     arena_init(&a, LIMIT_CRD_BYTES);
-    int code = cel_parse(&a, text, &e, &err);
-    (void)arena_charge(x->c->arena, a.steps); /* of patterns in it */
-    struct str name = code == 0 ? cel_undeclared(e) : (struct str){0}, field = {0};
-    if (code == 0 && name.n == 0) {
-        field = cel_undefined_field(e, schema, flag(rule, "optionalOldSelf"));
-    }
-    if (code == ERR_SYNTAX) {
-        cause_invalid(x->c, here, text, "compilation failed: ERROR: Syntax error: %s", err.text);
+    const struct cel_sort *self = cel_sort_of_json(&a, schema, STR("object"), root);
+    self = self != NULL ? self : &cel_dyn;
+    bool optional = flag(rule, "optionalOldSelf");
+    struct cel_decl names[] = {{STR("self"), self},
+                               {STR("oldSelf"), optional ? cel_sort_optional(&a, self) : self}};
+    struct cel_scope scope = {.v = names, .n = 2};
+    int code = cel_compile(&a, text, &scope, &e, &sort, &faults);
+    (void)arena_charge(x->c->arena, a.steps); /* of patterns and members in it */
+    if (code == ERR_NOMEM) {
+        x->c->arena->failed = ERR_NOMEM;
     } else if (code != 0) {
-        cause_invalid(x->c, here, text, "compilation failed: ERROR: %s%s",
-                      code == ERR_UNSUPPORTED ? "this server knows no " : "", err.text);
-    } else if (name.n > 0) {
-        cause_invalid(x->c, here, text,
-                      "compilation failed: ERROR: undeclared reference to '%.*s' (in container '')",
-                      STR_ARG(name));
-    } else if (field.n > 0) {
-        cause_invalid(x->c, here, text, "compilation failed: ERROR: undefined field '%.*s'",
-                      STR_ARG(field));
+        cause_invalid(x->c, here, text, "compilation failed: %.*s", STR_ARG(faults));
+    } else if (!message && sort->letter != 'b') {
+        cause_invalid(x->c, here, text, "cel expression must evaluate to a bool");
+    } else if (message && sort->letter != 's') {
+        cause_invalid(x->c, here, text, "messageExpression must evaluate to a string");
     }
     arena_release(&a);
 }
 
-static void check_rule(struct structural *x, yyjson_val *schema, yyjson_val *rule,
+static void check_rule(struct structural *x, yyjson_val *schema, bool root, yyjson_val *rule,
                        const struct path *at) {
     struct str text = text_at(rule, "rule"), message = str_trim(text_at(rule, "message"));
     struct str maker = text_at(rule, "messageExpression");
@@ -428,20 +427,22 @@ static void check_rule(struct structural *x, yyjson_val *schema, yyjson_val *rul
     } else if (str_find(str_trim(text), '\n') >= 0 && message.n == 0) {
         cause_required(x->c, &message_at, "message must be specified if rule contains line breaks");
     }
-    check_expression(x, schema, rule, text, &here);
+    check_expression(x, schema, root, rule, text, false, &here);
     if (maker.n > 0) {
-        check_expression(x, schema, rule, maker, &maker_at);
+        check_expression(x, schema, root, rule, maker, true, &maker_at);
     }
 }
 
-static void check_rules(struct structural *x, yyjson_val *s, const struct path *at) {
+static void check_rules(struct structural *x, yyjson_val *s, enum level level,
+                        const struct path *at) {
     yyjson_val *list = json_get(s, STR("x-kubernetes-validations"));
     struct path up = path_member(at, "x-kubernetes-validations");
     size_t i, n;
     yyjson_val *e;
     yyjson_arr_foreach(list, i, n, e) {
         struct path here = path_index(&up, i);
-        check_rule(x, s, e, &here);
+        check_rule(x, s, level == LEVEL_ROOT || flag(s, "x-kubernetes-embedded-resource"), e,
+                   &here);
     }
 }
 
@@ -454,7 +455,7 @@ static void visit(struct structural *x, yyjson_val *s, enum level level, const s
     check_unsupported(x, s, at);
     check_lists(x, s, at);
     check_resource(x, s, level, at);
-    check_rules(x, s, at);
+    check_rules(x, s, level, at);
     struct path items = path_member(at, "items"), more = path_member(at, "additionalProperties");
     visit(x, json_get(s, STR("items")), LEVEL_ITEM, &items);
     visit(x, json_get(s, STR("additionalProperties")), LEVEL_FIELD, &more);

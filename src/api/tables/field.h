@@ -95,7 +95,9 @@ struct field {
     uint8_t type, shape;
     uint8_t json_n; /* length of `json`; 0: not counted (tables made at run time) */
     uint8_t proto;  /* protobuf tag; 0 when the kind has no protobuf form */
-    uint8_t proto_in; /* tag of the message that upstream embeds here without a JSON level of its own; 0: none */
+    /* Tag of the message that upstream embeds here without a JSON level of its own; of one in such a message both,
+     * outer << 4 | inner; 0: none */
+    uint8_t proto_in;
     bool member_opt;  /* the member is a struct opt_* */
     uint16_t member_size; /* bytes of one value in it; of an object's view, 0: left as yyjson_val * (member.h) */
     uint32_t flags;

@@ -169,11 +169,13 @@ int hook_meets(struct write *w, yyjson_val *conditions, struct str question, boo
         return r;
     }
     yyjson_val *request = yyjson_doc_get_root(d);
-    struct cel_input in = {.self = json_get(request, STR("object")),
-                           .old = json_get(request, STR("oldObject")),
-                           .request = request,
-                           .arena = w->arena,
-                           .limit = LIMIT_CEL_STEPS_OBJECT};
+    const struct cel_bind binds[] = {
+        {"object", CEL_BOUND_JSON, json_get(request, STR("object"))},
+        {"oldObject", CEL_BOUND_JSON, json_get(request, STR("oldObject"))},
+        {"request", CEL_BOUND_JSON, request},
+    };
+    struct cel_input in = {
+        .binds = binds, .n_binds = 3, .arena = w->arena, .limit = LIMIT_CEL_STEPS_OBJECT};
     yyjson_arr_foreach(conditions, i, n, v) {
         const struct cel_expr *e = condition(w->arena, json_str_at(v, "expression"));
         enum cel_outcome o = e ? cel_check(e, &in, &why) : CEL_TRUE;
