@@ -2,6 +2,8 @@
 #include "server/auth/authn.h"
 
 #include "net/tls.h"
+#include "server/auth/bootstrap_token.h"
+#include "site/oidc/oidc.h"
 #include "wire/json/json.h"
 #include "wire/text/base64.h"
 #include "wire/text/time.h"
@@ -243,10 +245,7 @@ static int account_token(const struct authn *x, struct str token, const struct s
                          int64_t now_ns, struct arena *a, struct user *ret, struct err *err) {
     struct token_claims c;
     int r = token_verify(x->key, token, x->issuer, audiences, now_ns, a, &c, err);
-    if (r == ERR_NOT_FOUND) {
-        return unauthorized(err, "it is not known");
-    }
-    if (r != 0) {
+    if (r != 0) { /* ERR_NOT_FOUND: another issuer's */
         return r;
     }
     struct str subject =
@@ -262,16 +261,68 @@ static int account_token(const struct authn *x, struct str token, const struct s
     return r ? err_set(err, r, "no memory to authenticate") : 0;
 }
 
+/* ---- tokens of OpenID Connect issuers ---- */
+
+static int issuer_token(const struct authn *x, struct str token, int64_t now_ns, struct arena *a,
+                        struct user *ret, struct err *err) {
+    struct oidc_user o;
+    struct user u = {0};
+    int r = oidc_verify(x->oidc, token, now_ns, a, &o, err);
+    if (r != 0) {
+        return r;
+    }
+    u = (struct user){.name = o.name, .uid = o.uid, .expires_ns = o.expires_ns};
+    r = authn_groups(a, o.groups, o.n_groups, &u.groups);
+    if (r == 0 && o.jti.n) {
+        u.extra = ARENA_ARRAY(a, struct user_extra, 1);
+        r = u.extra ? add_extra(a, &u, "authentication.kubernetes.io/credential-id",
+                                arena_f(a, "JTI=%.*s", STR_ARG(o.jti)))
+                    : ERR_NOMEM;
+    }
+    if (r != 0) {
+        return err_set(err, r, "no memory to authenticate");
+    }
+    *ret = u;
+    return 0;
+}
+
+bool authn_share_one(const struct str_list *x, const struct str_list *y) {
+    for (size_t i = 0; i < x->n; i++) {
+        for (size_t k = 0; k < y->n; k++) {
+            if (x->v[i].n && str_eq(x->v[i], y->v[k])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Tokens that say nothing of an audience of ours are for the API. */
+static int any_other(const struct authn *x, struct str token, const struct str_list *audiences,
+                     int64_t now_ns, struct arena *a, struct user *ret, struct err *err) {
+    if (audiences && !authn_share_one(audiences, &x->audiences)) {
+        return unauthorized(err, "it is for another audience");
+    }
+    if (str_starts(token, PREFIX)) {
+        return own_token(x, token, now_ns, a, ret, err);
+    }
+    if (bootstrap_token_is(token)) {
+        return bootstrap_token_user(x->mirror, token, now_ns, a, ret, err);
+    }
+    return x->oidc ? issuer_token(x, token, now_ns, a, ret, err) : ERR_NOT_FOUND;
+}
+
 int authn_bearer(const struct authn *x, struct str token, const struct str_list *audiences,
                  int64_t now_ns, struct arena *a, struct user *ret, struct err *err) {
     if (token.n == 0 || token.n > TOKEN_TEXT_MAX) {
         return unauthorized(err, "it is empty or too long");
     }
-    if (str_starts(token, PREFIX)) {
-        return own_token(x, token, now_ns, a, ret, err);
+    int r = ERR_NOT_FOUND;
+    if (x->key != NULL && !str_starts(token, PREFIX)) {
+        r = account_token(x, token, audiences ? audiences : &x->audiences, now_ns, a, ret, err);
     }
-    if (x->key == NULL) {
-        return unauthorized(err, "it is not known");
+    if (r == ERR_NOT_FOUND) {
+        r = any_other(x, token, audiences, now_ns, a, ret, err);
     }
-    return account_token(x, token, audiences ? audiences : &x->audiences, now_ns, a, ret, err);
+    return r == ERR_NOT_FOUND ? unauthorized(err, "it is not known") : r;
 }

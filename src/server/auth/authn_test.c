@@ -225,6 +225,68 @@ static void test_bad_key_file(void **state) {
     assert_int_equal(token_key_init(&k, "/nonexistent", NULL), ERR_IO);
 }
 
+static void put_bootstrap(struct world *w, const char *more, const char *type) {
+    char text[1024];
+    /* abcdef, 0123456789abcdef */
+    snprintf(
+        text, sizeof(text),
+        "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"namespace\":\"kube-system\","
+        "\"name\":\"bootstrap-token-abcdef\"},\"type\":\"%s\",\"data\":{\"token-id\":\"YWJjZGVm\","
+        "\"token-secret\":\"MDEyMzQ1Njc4OWFiY2RlZg==\"%s}}",
+        type, more);
+    fixture_put(w->m, text);
+}
+
+static int bootstrap(struct world *w, const char *token, struct user *u, struct err *err) {
+    return authn_bearer(&w->x, str_of(token), NULL, fixture_now, &w->a, u, err);
+}
+
+#define USABLE ",\"usage-bootstrap-authentication\":\"dHJ1ZQ==\""
+
+static void test_bootstrap_token(void **state) {
+    struct world *w = *state;
+    struct user u;
+    struct err err = {0};
+    const char *const good = "abcdef.0123456789abcdef", *type = "bootstrap.kubernetes.io/token";
+    assert_int_equal(bootstrap(w, good, &u, &err), ERR_UNAUTHORIZED);
+    put_bootstrap(w, "", type); /* its usage is not said */
+    assert_int_equal(bootstrap(w, good, &u, &err), ERR_UNAUTHORIZED);
+    put_bootstrap(w, USABLE, "Opaque");
+    assert_int_equal(bootstrap(w, good, &u, &err), ERR_UNAUTHORIZED);
+    put_bootstrap(w, USABLE, type);
+    assert_ok(bootstrap(w, good, &u, &err), &err);
+    assert_str_eq(u.name, STR("system:bootstrap:abcdef"));
+    assert_str_eq(u.groups.v[0], STR("system:bootstrappers"));
+    assert_int_equal(u.groups.n, 2);
+    assert_true(u.expires_ns == 0);
+    assert_int_equal(bootstrap(w, "abcdef.0123456789abcdeg", &u, &err), ERR_UNAUTHORIZED);
+    assert_int_equal(bootstrap(w, "abcdef.0123456789abcde", &u, &err), ERR_UNAUTHORIZED);
+    /* extra groups: system:bootstrappers:a,system:bootstrappers:b; then system:masters */
+    put_bootstrap(w,
+                  USABLE
+                  ",\"auth-extra-groups\":\"c3lzdGVtOmJvb3RzdHJhcHBlcnM6YSxzeXN0ZW06Ym9vdHN0c"
+                  "mFwcGVyczpi\"",
+                  type);
+    assert_ok(bootstrap(w, good, &u, &err), &err);
+    assert_str_eq(u.groups.v[2], STR("system:bootstrappers:b"));
+    put_bootstrap(w, USABLE ",\"auth-extra-groups\":\"c3lzdGVtOm1hc3RlcnM=\"", type);
+    assert_int_equal(bootstrap(w, good, &u, &err), ERR_UNAUTHORIZED);
+    /* 2027-01-15T08:00:01Z is a second from now, ...:00Z is over */
+    put_bootstrap(w, USABLE ",\"expiration\":\"MjAyNy0wMS0xNVQwODowMDowMVo=\"", type);
+    assert_ok(bootstrap(w, good, &u, &err), &err);
+    assert_true(u.expires_ns == fixture_now + SEC);
+    put_bootstrap(w, USABLE ",\"expiration\":\"MjAyNy0wMS0xNVQwODowMDowMFo=\"", type);
+    assert_int_equal(bootstrap(w, good, &u, &err), ERR_UNAUTHORIZED);
+    put_bootstrap(w, USABLE ",\"expiration\":\"bmV2ZXI=\"", type);
+    assert_int_equal(bootstrap(w, good, &u, &err), ERR_UNAUTHORIZED);
+    /* it is for the API, and no other audience's */
+    put_bootstrap(w, USABLE, type);
+    struct str other = STR("https://elsewhere");
+    struct str_list audiences = {&other, 1};
+    assert_int_equal(authn_bearer(&w->x, str_of(good), &audiences, fixture_now, &w->a, &u, &err),
+                     ERR_UNAUTHORIZED);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_certificate, setup, teardown),
@@ -232,6 +294,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_own_token, setup, teardown),
         cmocka_unit_test_setup_teardown(test_account_token, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bound_token, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bootstrap_token, setup, teardown),
         cmocka_unit_test_setup_teardown(test_published, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_key_file, setup, teardown),
     };

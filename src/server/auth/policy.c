@@ -14,6 +14,7 @@
 #include "server/auth/rbac.h"
 #include "server/auth/review.h"
 #include "server/auth/token.h"
+#include "site/oidc/oidc.h"
 #include "wire/json/json.h"
 #include "wire/text/time.h"
 
@@ -113,6 +114,11 @@ static int authenticate(struct guard *g, struct http_request *r, const struct ap
     return code;
 }
 
+static bool wait_for_keys(struct guard *g, struct oidc_waiter *w) {
+    struct policy *p = policy_of(g);
+    return p->authn.oidc && oidc_wait(p->authn.oidc, w);
+}
+
 /* ---- may they ---- */
 
 /* What is asked of a request, and of a review that asks whether one would be allowed. */
@@ -194,7 +200,7 @@ static int token_review(struct policy *p, yyjson_mut_doc *d, struct arena *a, st
     }
     int r = authn_bearer(&p->authn, json_mstr_at(d->root, "spec.token"), &audiences,
                          clock_wall(p->clock), a, &who, err);
-    if (r != 0 && r != ERR_UNAUTHORIZED) {
+    if (r != 0 && r != ERR_UNAUTHORIZED && r != ERR_AGAIN) { /* the latter: not known, so far */
         return r;
     }
     return review_token(r == 0 ? &who : NULL, &audiences, d, err);
@@ -382,6 +388,7 @@ static int start(struct policy *p, const struct policy_options *o, struct err *e
         r = audit_new(&log, &p->audit, err);
     }
     p->authn = (struct authn){.mirror = o->mirror,
+                              .oidc = o->oidc,
                               .key = p->has_key ? &p->key : NULL,
                               .issuer = p->audience,
                               .audiences = {&p->audience, 1}};
@@ -395,6 +402,7 @@ struct policy *policy_new(const struct policy_options *o, struct err *err) {
         return NULL;
     }
     p->guard = (struct guard){.authenticate = authenticate,
+                              .wait = wait_for_keys,
                               .authorize = authorize,
                               .admit_write = admit_write,
                               .admit_template = admit_template,
@@ -434,9 +442,12 @@ int policy_new_token(struct arena *a, struct str user, const struct str_list *gr
     return authn_new_token(a, user, groups, expires_ns, ret_token, ret_secret, err);
 }
 
-int policy_identify(struct policy *p, struct str token, struct arena *a, struct user *ret,
-                    struct err *err) {
-    return authn_bearer(&p->authn, token, NULL, clock_wall(p->clock), a, ret, err);
+int policy_identify(struct policy *p, struct str token, struct arena *a, struct oidc_waiter *w,
+                    struct user *ret, struct err *err) {
+    int r = authn_bearer(&p->authn, token, NULL, clock_wall(p->clock), a, ret, err);
+    return r == ERR_AGAIN && !oidc_wait(p->authn.oidc, w)
+               ? err_set(err, ERR_UNAUTHORIZED, "invalid bearer token: its key is not known")
+               : r;
 }
 
 static void answer_page(struct policy *p, struct http_request *r, bool jwks) {

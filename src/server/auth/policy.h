@@ -21,6 +21,8 @@
 #include "server/kit/guard.h"
 #include "site/session.h"
 
+struct oidc;
+struct oidc_waiter;
 struct policy;
 
 struct policy_options {
@@ -32,7 +34,8 @@ struct policy_options {
     size_t audit_bytes;     /* rotated beyond this size; 0: 64 MiB */
     /* Of the dashboard: their cookies are credentials, too; NULL: there are none */
     struct sessions *sessions;
-    bool audit_reads; /* also what only read; refusals, Secrets and writes are always there */
+    struct oidc *oidc; /* of issuers whose tokens are credentials as well; NULL: there are none */
+    bool audit_reads;  /* also what only read; refusals, Secrets and writes are always there */
 };
 
 /* Reads the key, opens the audit log and follows the mirror's roles and bindings. */
@@ -51,9 +54,10 @@ int policy_new_token(struct arena *a, struct str user, const struct str_list *gr
                      int64_t expires_ns, struct str *ret_token, struct str *ret_secret,
                      struct err *err);
 
-/* Whose token is it? The user lives in the arena. ERR_UNAUTHORIZED, ERR_NOMEM. */
-int policy_identify(struct policy *p, struct str token, struct arena *a, struct user *ret,
-                    struct err *err);
+/* Whose token is it? The user lives in the arena. ERR_UNAUTHORIZED, ERR_NOMEM, ERR_AGAIN: ask again once w was told;
+ * where it cannot be, because too many wait, it is ERR_UNAUTHORIZED. */
+int policy_identify(struct policy *p, struct str token, struct arena *a, struct oidc_waiter *w,
+                    struct user *ret, struct err *err);
 
 /* Handlers of server_page: "/openid/v1/jwks" and "/.well-known/openid-configuration"; ctx is the policy. */
 void policy_page_jwks(void *ctx, struct http_request *r);

@@ -70,6 +70,7 @@ struct call {
      * */
     void (*detach)(struct call *c, void *ctx);
     void *detach_ctx;
+    struct oidc_waiter waiter; /* while who asks is being found out */
     bool answered;
     bool upgraded;            /* it is audited already */
     bool quiet;               /* warnings are dropped: a write runs again */

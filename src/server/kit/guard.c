@@ -56,8 +56,9 @@ int guard_enter(struct guard *g, struct http_request *r, struct api_request *q, 
     if (g != NULL && g->authenticate != NULL) {
         struct err err = {0};
         int code = g->authenticate(g, r, q, a, &q->user, &err);
-        if (code == ERR_UNAUTHORIZED) {
-            return failure_set(f, a, code, "Unauthorized");
+        if (code == ERR_UNAUTHORIZED || code == ERR_AGAIN) {
+            (void)failure_set(f, a, ERR_UNAUTHORIZED, "Unauthorized");
+            return code;
         }
         if (code != 0) {
             return failure_err(f, a, &err);

@@ -18,6 +18,7 @@
 #include "mirror/object.h"
 #include "net/http_server.h"
 #include "server/kit/request.h"
+#include "site/oidc/oidc.h"
 #include "wire/json/json.h"
 
 struct audit_record {
@@ -35,9 +36,12 @@ struct audit_record {
 struct guard {
     /* Who asks; views live in `a`. ERR_UNAUTHORIZED (present but invalid credentials, too),
      * ERR_FORBIDDEN
-     * (impersonation not allowed; the text is the whole message). */
+     * (impersonation not allowed; the text is the whole message). ERR_AGAIN: it is being found out; see wait. */
     int (*authenticate)(struct guard *g, struct http_request *r, const struct api_request *q,
                         struct arena *a, struct user *ret, struct err *err);
+
+    /* w is told when a request that was answered ERR_AGAIN may be asked about again. False: it is not worth waiting. */
+    bool (*wait)(struct guard *g, struct oidc_waiter *w);
 
     /* May q->user do this? 0, or ERR_FORBIDDEN. *ret_reason gets why ("RBAC: allowed by ..."), or
      * stays empty; the
@@ -73,7 +77,8 @@ struct guard {
 
 struct failure;
 
-/* The two steps for a request, with the failure filled as a Status. 0 or a negative code. */
+/* The two steps for a request, with the failure filled as a Status. 0 or a negative code; ERR_AGAIN as above, then
+ * the failure is that of a request whose user is not known. */
 int guard_enter(struct guard *g, struct http_request *r, struct api_request *q, struct arena *a,
                 struct str *ret_decision, struct failure *f);
 /* Authorization of a further action within a request (exec needs create, ...); q is a changed

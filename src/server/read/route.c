@@ -8,6 +8,7 @@
 static void detached(void *user) {
     struct call *c = user;
     streams_remove(c);
+    oidc_wait_cancel(&c->waiter);
     if (c->inflight != NULL) {
         (*c->inflight)--;
         c->inflight = NULL;
@@ -216,8 +217,12 @@ bool route_head(void *ctx, struct http_request *r) {
         return true;
     }
     c->audit_id = str_head(http_header(r, "Audit-Id"), 64);
-    if (guard_enter(s->o.guard, r, &c->req, a, &c->decision, &c->failure) == 0 && code == 0) {
+    int entered = guard_enter(s->o.guard, r, &c->req, a, &c->decision, &c->failure);
+    if (code == 0 && entered == 0) {
         vouch(c);
+        return true;
+    }
+    if (code == 0 && entered == ERR_AGAIN) { /* it may send what a stranger may, meanwhile */
         return true;
     }
     http_set_user(r, c, detached);
@@ -228,38 +233,33 @@ bool route_head(void *ctx, struct http_request *r) {
     return false;
 }
 
-void route_request(void *ctx, struct http_request *r) {
-    struct server *s = ctx;
-    if (s->o.front != NULL && s->o.front(s->o.front_ctx, r)) {
-        return;
-    }
-    struct arena *a = http_arena(r);
-    arena_allow(a, LIMIT_REQUEST_STEPS);
-    struct call *c = ARENA_NEW(a, struct call);
+/* Who asks, may they, and then the handler; once more when it had to wait for who asks. */
+static void judge(void *ctx) {
+    struct call *c = ctx;
+    struct server *s = c->s;
+    struct arena *a = c->arena;
     struct err err = {0};
-    if (c == NULL) {
-        http_respond(r, 500, "text/plain", STR("out of memory\n"));
-        return;
-    }
-    *c = (struct call){.s = s, .http = r, .arena = a, .started_ns = server_now(s)};
-    char id[UID_TEXT_MAX];
-    c->audit_id = str_head(http_header(r, "Audit-Id"), 64);
-    if (c->audit_id.n == 0 && names_uid(s, id, NULL) == 0) {
-        c->audit_id = arena_str(a, str_of(id));
-    }
-    http_set_user(r, c, detached);
-    int code = request_parse(a, http_method(r), http_path(r), http_query(r), &c->req, &err);
+    c->failure = (struct failure){0};
+    int code = request_parse(a, http_method(c->http), http_path(c->http), http_query(c->http),
+                             &c->req, &err);
     const struct server_page *page = c->req.resource ? NULL : page_of(s, c->req.path);
     if (page != NULL && page->open) {
-        http_set_user(r, NULL, NULL);
-        page->handler(page->ctx, r);
+        http_set_user(c->http, NULL, NULL);
+        page->handler(page->ctx, c->http);
         return;
     }
-    bool allowed = guard_enter(s->o.guard, r, &c->req, a, &c->decision, &c->failure) == 0;
-    if (allowed) {
+    int entered = guard_enter(s->o.guard, c->http, &c->req, a, &c->decision, &c->failure);
+    if (entered == ERR_AGAIN) {
+        c->waiter.ready = judge;
+        c->waiter.ctx = c;
+        if (s->o.guard->wait(s->o.guard, &c->waiter)) {
+            return;
+        }
+    }
+    if (entered == 0) {
         vouch(c);
     }
-    if (!allowed) {
+    if (entered != 0) {
         call_fail(c);
     } else if (code != 0) {
         (void)failure_err(&c->failure, a, &err);
@@ -275,4 +275,26 @@ void route_request(void *ctx, struct http_request *r) {
     } else {
         dispatch_path(c);
     }
+}
+
+void route_request(void *ctx, struct http_request *r) {
+    struct server *s = ctx;
+    if (s->o.front != NULL && s->o.front(s->o.front_ctx, r)) {
+        return;
+    }
+    struct arena *a = http_arena(r);
+    arena_allow(a, LIMIT_REQUEST_STEPS);
+    struct call *c = ARENA_NEW(a, struct call);
+    if (c == NULL) {
+        http_respond(r, 500, "text/plain", STR("out of memory\n"));
+        return;
+    }
+    *c = (struct call){.s = s, .http = r, .arena = a, .started_ns = server_now(s)};
+    char id[UID_TEXT_MAX];
+    c->audit_id = str_head(http_header(r, "Audit-Id"), 64);
+    if (c->audit_id.n == 0 && names_uid(s, id, NULL) == 0) {
+        c->audit_id = arena_str(a, str_of(id));
+    }
+    http_set_user(r, c, detached);
+    judge(c);
 }

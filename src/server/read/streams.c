@@ -34,7 +34,8 @@ static void on_change(void *ctx, const struct change *c) {
     /* What is new takes nothing away; and most Secrets are nobody's credential. */
     bool secret = str_is(str_of(c->obj->kind->plural), "secrets");
     if (x->first != NULL && c->type != CHANGE_ADDED &&
-        (!secret || str_starts(c->obj->name, STR("berth-token-")))) {
+        (!secret || str_starts(c->obj->name, STR("berth-token-")) ||
+         str_starts(c->obj->name, STR("bootstrap-token-")))) {
         check_at(x, server_now(x->s) + SETTLE_NS);
     }
 }

@@ -39,6 +39,7 @@
 #include "world/kit/paths.h"
 #include "world/kit/verbs.h"
 #include "world/kit/worker.h"
+#include "world/up/identity.h"
 #include "world/up/kubeconfig.h"
 #include "world/up/node_child.h"
 #include "world/up/pki.h"
@@ -71,6 +72,8 @@ struct up {
     struct log_source *logs;
     struct pod_sessions *sessions;
     struct metrics *metrics;
+    struct oidc_config issuers;
+    struct identity *identity; /* by it */
     struct policy *policy;
     struct arena arena; /* what lives as long as the process: the root certificate */
     struct server_page pages[2];
@@ -341,17 +344,7 @@ static int start_node(struct up *u, struct err *err) {
 
 static void identify(void *ctx, struct str token, struct dashboard_asking *k) {
     struct up *u = ctx;
-    struct user who = {0};
-    struct arena a;
-    struct err err = {0};
-    arena_init(&a, ARENA_BYTES_MAX);
-    int r = policy_identify(u->policy, token, &a, &who, &err);
-    struct session_who w = {.user = who.name,
-                            .groups = who.groups.v,
-                            .n_groups = who.groups.n,
-                            .expires_ns = who.expires_ns};
-    dashboard_identified(k, r, &w, &err);
-    arena_release(&a);
+    identity_ask(u->identity, u->policy, token, k);
 }
 
 static void signed_out(void *ctx) {
@@ -398,6 +391,7 @@ static int make_policy(struct up *u, struct err *err) {
         .key_file = paths_pki(&u->paths, key, "sa", ".key"),
         .audit_file = u->paths.audit_log,
         .sessions = panel_sessions(u->panel),
+        .oidc = identity_oidc(u->identity),
     };
     u->policy = policy_new(&o, err);
     if (u->policy == NULL) {
@@ -450,7 +444,8 @@ static int make_server(struct up *u, struct err *err) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     count_refusing(u);
-    int r = make_panel(u, err);
+    int r = identity_new(u->loop, &u->log.log, &u->issuers, &u->identity, err);
+    r = r ? r : make_panel(u, err);
     r = r ? r : make_policy(u, err);
     if (r != 0) {
         return r;
@@ -656,6 +651,7 @@ static void release(struct up *u) {
     virtual_free(u->virtuals);
     zones_free(u->zones);
     policy_free(u->policy);
+    identity_free(u->identity);
     panel_free(u->panel);
     metrics_free(u->metrics);
     logread_free(u->logs);
@@ -667,6 +663,7 @@ static void release(struct up *u) {
     loop_signal_free(u->pipe);
     loop_free(u->loop);
     kueue_config_release(&u->config);
+    oidc_config_release(&u->issuers);
     arena_release(&u->arena);
 }
 
@@ -699,6 +696,7 @@ static int run(const struct cli_args *args) {
     keep_memory();
     log_fd_init(&u.log, u.o.verbose ? LOG_DEBUG : LOG_INFO, 2);
     int r = read_config(&u, &err);
+    r = r ? r : identity_config(&u.o.identity, &u.issuers, &err);
     r = r ? r : paths_init(&u.paths, u.o.data, true, &err);
     r = r ? r : start(&u, &err);
     if (r != 0) {

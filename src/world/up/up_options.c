@@ -23,6 +23,7 @@ const struct cli_option up_option_rows[UP_OPTIONS] = {
      "where the dashboard is, on loopback; none: nowhere; else 127.0.0.1:8090 or a free port", NULL,
      false},
     DASHBOARD_HOST_OPTION,
+    IDENTITY_OPTIONS,
     GPUS_OPTION,
     {"config", 0, "FILE", "Kueue's Configuration: fair sharing, readiness, resources, ...", NULL,
      false},
@@ -158,6 +159,7 @@ int up_options_read(const struct cli_args *a, struct up_options *ret, struct err
                     o.listen.host);
     }
     r = r ? r : read_dashboard(a, &o.dashboard, err);
+    r = r ? r : identity_options_read(a, &o.identity, err);
     r = r ? r : read_services(&o, err);
     r = r ? r : read_kept(a, &o.kept, err);
     if (r == 0 && control_set_parse(str_of(value_or(a, "controllers", "all")), CONTROL_ALL, &list,

@@ -9,12 +9,14 @@
 #include "control/kit/env.h"
 #include "node/node.h"
 #include "world/kit/panel.h"
+#include "world/up/identity.h"
 
 struct up_options {
     const char *data; /* NULL: the default folder */
     struct address listen;
     bool allow_any; /* --listen may be other than loopback */
     struct panel_at dashboard;
+    struct identity_at identity;
     const char *gpus;       /* as node_options.gpus */
     const char *config;     /* Kueue's Configuration file; NULL: none */
     const char *kubeconfig; /* a further copy of the administrator's; NULL: none */
@@ -36,7 +38,7 @@ struct up_options {
     bool verbose;
 };
 
-enum { UP_OPTIONS = 24 };
+enum { UP_OPTIONS = 24 + IDENTITY_N_OPTIONS };
 extern const struct cli_option up_option_rows[UP_OPTIONS];
 
 int up_options_read(const struct cli_args *a, struct up_options *ret, struct err *err);

@@ -1,0 +1,32 @@
+/*
+ * oidc_claims: what the claims of a token say by an issuer's settings: whether it counts now, and who its bearer is.
+ * Pure; the signature was checked before.
+ *
+ * Kubernetes' rules, and two more: a user or group that would begin with "system:" is refused, prefix included, since
+ * such names carry rights here that no issuer gives; and lengths are bounded.
+ */
+#ifndef BERTH_SITE_OIDC_CLAIMS_H
+#define BERTH_SITE_OIDC_CLAIMS_H
+
+#include "site/oidc/oidc_config.h"
+#include "wire/jws.h"
+
+enum {
+    OIDC_SKEW_S = 10, /* by which clocks may differ */
+    OIDC_NAME_MAX = 1024,
+    OIDC_GROUPS_MAX = 512,
+};
+
+struct oidc_user {
+    struct str name, uid, jti; /* the latter two may be empty */
+    struct str *groups;
+    size_t n_groups;
+    int64_t expires_ns; /* wall time */
+};
+
+/* `iss` is the issuer's already. ERR_UNAUTHORIZED: it does not count, and why; ERR_NOMEM. Views of the arena and of the
+ * token's claims. */
+int oidc_claims_user(const struct oidc_issuer *o, const struct jws *t, int64_t now_ns,
+                     struct arena *a, struct oidc_user *ret, struct err *err);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * oidc_keys: the public keys of an issuer, as its JWKS document has them (RFC 7517, 5).
+ *
+ * Keys that are not for signatures, of a type that is not known, or malformed, are passed over: a document may have
+ * keys for others. One without any that can be used is an error.
+ */
+#ifndef BERTH_SITE_OIDC_KEYS_H
+#define BERTH_SITE_OIDC_KEYS_H
+
+#include "net/jwk.h"
+
+enum { OIDC_KEYS_MAX = 64, OIDC_KEYS_BYTES = 1 << 20, OIDC_KID_MAX = 256 };
+
+struct oidc_key {
+    struct jwk *key;
+    char *kid;   /* "" when it has none */
+    char alg[8]; /* the only one it is for; "" when any */
+};
+
+struct oidc_keys {
+    struct oidc_key v[OIDC_KEYS_MAX];
+    size_t n;
+};
+
+/* ERR_SYNTAX, ERR_INVALID (no usable key), ERR_TOO_LARGE, ERR_NOMEM. *ret needs no release then. */
+int oidc_keys_read(struct str text, struct oidc_keys *ret, struct err *err);
+void oidc_keys_release(struct oidc_keys *k);
+
+/* Checks a signature with the keys that may have made it: those called kid, or, where the token names none, all.
+ * ERR_UNAUTHORIZED: it is wrong. ERR_NOT_FOUND: no key is called so. */
+int oidc_keys_verify(const struct oidc_keys *k, struct str kid, struct str alg, struct str data,
+                     struct str signature, struct err *err);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * identity: who else but Berth says who somebody is: issuers of OpenID Connect, by options or by a file.
+ *
+ * --authentication-config and --oidc-issuer-url exclude each other, as they do for kube-apiserver.
+ */
+#ifndef BERTH_WORLD_IDENTITY_H
+#define BERTH_WORLD_IDENTITY_H
+
+#include "cli/kit/options.h"
+#include "server/auth/policy.h"
+#include "site/dashboard.h"
+#include "site/oidc/oidc.h"
+
+/* What was asked for on the command line; the views are of argv. */
+struct identity_at {
+    const char *config_file; /* NULL: none */
+    struct oidc_flags flags; /* no issuer_url: none */
+    const char *ca_file;     /* of the issuer; NULL: the system's authorities */
+    struct str required[OIDC_REQUIRED_MAX];
+};
+
+struct identity;
+
+int identity_options_read(const struct cli_args *a, struct identity_at *ret, struct err *err);
+
+/* Reads the files. *ret_config has no issuers when none was asked for. The config is released by the caller. */
+int identity_config(const struct identity_at *at, struct oidc_config *ret_config, struct err *err);
+
+/* The config is kept. */
+int identity_new(struct loop *l, struct log *log, const struct oidc_config *config,
+                 struct identity **ret, struct err *err);
+void identity_free(struct identity *x); /* NULL is a no-op; after the server and the policy */
+struct oidc *identity_oidc(struct identity *x); /* NULL: there are no issuers */
+
+/* Tells the dashboard whose token it is, at once or when the issuer's keys came. */
+void identity_ask(struct identity *x, struct policy *p, struct str token,
+                  struct dashboard_asking *k);
+
+#define IDENTITY_OPTIONS                                                                           \
+    {"authentication-config",                                                                      \
+     0,                                                                                            \
+     "FILE",                                                                                       \
+     "issuers of tokens: Kubernetes' AuthenticationConfiguration",                                 \
+     NULL,                                                                                         \
+     false},                                                                                       \
+        {"oidc-issuer-url",                                                                        \
+         0,                                                                                        \
+         "URL",                                                                                    \
+         "an OpenID Connect issuer whose tokens are taken, https",                                 \
+         NULL,                                                                                     \
+         false},                                                                                   \
+        {"oidc-client-id", 0, "ID", "what its tokens are for: their audience", NULL, false},       \
+        {"oidc-ca-file", 0, "FILE", "who signs its certificate; else the system's", NULL, false},  \
+        {"oidc-username-claim", 0, "CLAIM", "the user's name; else sub", NULL, false},             \
+        {"oidc-username-prefix",                                                                   \
+         0,                                                                                        \
+         "TEXT",                                                                                   \
+         "before it; else URL#, none for email; -: none",                                          \
+         NULL,                                                                                     \
+         false},                                                                                   \
+        {"oidc-groups-claim", 0, "CLAIM", "the user's groups; else none", NULL, false},            \
+        {"oidc-groups-prefix", 0, "TEXT", "before each", NULL, false},                             \
+        {"oidc-required-claim", 0, "CLAIM=VALUE", "its tokens must have it", NULL, true}, {        \
+        "oidc-signing-algs", 0, "LIST", "of its tokens, RS256,ES256,...; else RS256", NULL, false  \
+    }
+enum { IDENTITY_N_OPTIONS = 10 };
+
+#endif
