@@ -57,6 +57,7 @@ int guard_enter(struct guard *g, struct http_request *r, struct api_request *q, 
         struct err err = {0};
         int code = g->authenticate(g, r, q, a, &q->user, &err);
         if (code == ERR_UNAUTHORIZED || code == ERR_AGAIN) {
+            *ret_decision = arena_str(a, str_of(err.text)); /* for the audit log alone */
             (void)failure_set(f, a, ERR_UNAUTHORIZED, "Unauthorized");
             return code;
         }
