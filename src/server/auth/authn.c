@@ -224,7 +224,7 @@ static int account_user(const struct token_claims *c, struct arena *a, struct us
     struct str groups[2] = {STR("system:serviceaccounts"),
                             arena_f(a, "system:serviceaccounts:%.*s", STR_ARG(c->ns))};
     u.name = arena_f(a, "system:serviceaccount:%.*s:%.*s", STR_ARG(c->ns), STR_ARG(c->account));
-    u.extra = ARENA_ARRAY(a, struct user_extra, 3);
+    u.extra = ARENA_ARRAY(a, struct user_extra, 5);
     if (u.name.p == NULL || u.extra == NULL || groups[1].p == NULL ||
         authn_groups(a, groups, 2, &u.groups) != 0) {
         return ERR_NOMEM;
@@ -235,10 +235,31 @@ static int account_user(const struct token_claims *c, struct arena *a, struct us
         r = r ? r : add_extra(a, &u, "authentication.kubernetes.io/pod-name", c->pod);
         r = r ? r : add_extra(a, &u, "authentication.kubernetes.io/pod-uid", c->pod_uid);
     }
+    if (c->node.n) {
+        r = r ? r : add_extra(a, &u, "authentication.kubernetes.io/node-name", c->node);
+        r = r || c->node_uid.n == 0
+                ? r
+                : add_extra(a, &u, "authentication.kubernetes.io/node-uid", c->node_uid);
+    }
     if (r == 0) {
         *ret = u;
     }
     return r;
+}
+
+/* The object that a token is bound to, if it is, lives. What a pod's token says of its node is no bond. */
+static int check_bond(const struct authn *x, const struct token_claims *c, int64_t now_ns,
+                      struct err *err) {
+    if (c->pod.n && !alive(x, "Pod", c->ns, c->pod, c->pod_uid, now_ns)) {
+        return unauthorized(err, "its pod is gone");
+    }
+    if (c->secret.n && !alive(x, "Secret", c->ns, c->secret, c->secret_uid, now_ns)) {
+        return unauthorized(err, "its secret is gone");
+    }
+    if (c->node.n && c->pod.n == 0 && !alive(x, "Node", STR(""), c->node, c->node_uid, now_ns)) {
+        return unauthorized(err, "its node is gone");
+    }
+    return 0;
 }
 
 static int account_token(const struct authn *x, struct str token, const struct str_list *audiences,
@@ -254,8 +275,9 @@ static int account_token(const struct authn *x, struct str token, const struct s
         !alive(x, "ServiceAccount", c.ns, c.account, c.account_uid, now_ns)) {
         return unauthorized(err, "its service account is gone");
     }
-    if (c.pod.n && !alive(x, "Pod", c.ns, c.pod, c.pod_uid, now_ns)) {
-        return unauthorized(err, "its pod is gone");
+    r = check_bond(x, &c, now_ns, err);
+    if (r != 0) {
+        return r;
     }
     r = account_user(&c, a, ret);
     return r ? err_set(err, r, "no memory to authenticate") : 0;

@@ -196,6 +196,30 @@ static void test_bound_token(void **state) {
     assert_int_equal(bearer(w, token, &u), ERR_UNAUTHORIZED);
 }
 
+static void test_other_bonds(void **state) {
+    struct world *w = *state;
+    struct user u;
+    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":{\"name\":"
+                      "\"sa\",\"namespace\":\"team\"}}");
+    struct str secret =
+        mint(w, (struct token_claims){.secret = STR("s"), .secret_uid = STR("uid-s")});
+    struct str node = mint(w, (struct token_claims){.node = STR("n"), .node_uid = STR("uid-n")});
+    assert_int_equal(bearer(w, secret, &u), ERR_UNAUTHORIZED);
+    assert_int_equal(bearer(w, node, &u), ERR_UNAUTHORIZED);
+    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"s\","
+                      "\"namespace\":\"team\"}}");
+    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n\"}}");
+    assert_int_equal(bearer(w, secret, &u), 0);
+    assert_int_equal(u.n_extra, 1);
+    assert_int_equal(bearer(w, node, &u), 0);
+    assert_int_equal(u.n_extra, 3);
+    assert_str_eq(u.extra[1].key, STR("authentication.kubernetes.io/node-name"));
+    fixture_delete(w->m, "", "Secret", "team", "s");
+    fixture_delete(w->m, "", "Node", "", "n");
+    assert_int_equal(bearer(w, secret, &u), ERR_UNAUTHORIZED);
+    assert_int_equal(bearer(w, node, &u), ERR_UNAUTHORIZED);
+}
+
 static void test_published(void **state) {
     struct world *w = *state;
     struct buf b;
@@ -294,6 +318,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_own_token, setup, teardown),
         cmocka_unit_test_setup_teardown(test_account_token, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bound_token, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_other_bonds, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bootstrap_token, setup, teardown),
         cmocka_unit_test_setup_teardown(test_published, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_key_file, setup, teardown),

@@ -236,50 +236,74 @@ static int make_jti(struct arena *a, struct str *ret, struct err *err) {
     return r ? r : ret->p ? 0 : ERR_NOMEM;
 }
 
-/* A pod without a name for its account runs as "default". */
-static int check_runs_as(const struct object *pod, struct str account, const struct user *who,
-                         struct arena *a, struct err *err) {
+/* A pod without a name for its account runs as "default". Its node, if it has one, is said in the token. */
+static int check_runs_as(struct policy *p, const struct object *pod, const struct user *who,
+                         struct arena *a, struct token_claims *c, struct err *err) {
     yyjson_doc *tree;
     if (object_tree(pod, a, &tree, NULL) != 0) {
         return err_set(err, ERR_NOMEM, "no memory for a token");
     }
     struct str runs_as = json_str_at(yyjson_doc_get_root(tree), "spec.serviceAccountName");
-    if (!str_eq(runs_as.n > 0 ? runs_as : STR("default"), account)) {
+    if (!str_eq(runs_as.n > 0 ? runs_as : STR("default"), c->account)) {
         return err_set(err, ERR_BAD_REQUEST,
                        "spec.boundObjectRef: cannot bind token for serviceaccount \"%.*s\" to pod "
                        "running with different serviceaccount name",
-                       STR_ARG(account));
+                       STR_ARG(c->account));
     }
+    c->node = json_str_at(yyjson_doc_get_root(tree), "spec.nodeName");
+    const struct object *node =
+        c->node.n
+            ? mirror_get(p->authn.mirror, kind_by_name(STR(""), STR("Node")), STR(""), c->node)
+            : NULL;
+    c->node_uid = node ? node->uid : STR("");
     return policy_node_has(who, yyjson_doc_get_root(tree), err);
 }
 
-/* The pod that the token is bound to must be there, run as the account, and have the uid that was named, if one was. */
-static int bind_pod(struct policy *p, struct str ns, const struct bound_object *ref,
-                    const struct user *who, struct arena *a, struct token_claims *c,
-                    struct err *err) {
-    const struct kind *k = kind_by_name(STR(""), STR("Pod"));
-    if (ref == NULL) {
-        return policy_node_has(who, NULL, err);
+/* The object that the token is bound to: it is there, and has the uid that was named, if one was. */
+static int find_bound(struct policy *p, const struct kind *k, struct str ns,
+                      const struct bound_object *ref, const struct object **ret, struct err *err) {
+    const struct object *o = mirror_get(p->authn.mirror, k, ns, ref->name);
+    if (o == NULL) {
+        return err_set(err, ERR_NOT_FOUND, "%s \"%.*s\" not found", k->plural, STR_ARG(ref->name));
     }
-    if (!str_is(ref->kind, "Pod")) {
-        return err_set(
-            err, ERR_INVALID,
-            "spec.boundObjectRef.kind: Unsupported value: \"%.*s\": supported values: \"Pod\"",
-            STR_ARG(ref->kind));
-    }
-    const struct object *pod = mirror_get(p->authn.mirror, k, ns, ref->name);
-    if (pod == NULL) {
-        return err_set(err, ERR_NOT_FOUND, "pods \"%.*s\" not found", STR_ARG(ref->name));
-    }
-    if (ref->uid.n && !str_eq(ref->uid, pod->uid)) {
+    if (ref->uid.n && !str_eq(ref->uid, o->uid)) {
         return err_set(
             err, ERR_CONFLICT,
             "the UID in the bound object reference (%.*s) does not match the UID in record",
             STR_ARG(ref->uid));
     }
-    c->pod = pod->name;
-    c->pod_uid = pod->uid;
-    return check_runs_as(pod, c->account, who, a, err);
+    *ret = o;
+    return 0;
+}
+
+/* A pod that runs as the account, a Secret of its namespace, or a Node. A node's own credential binds to its pods alone. */
+static int bind_token(struct policy *p, const struct bound_object *ref, const struct user *who,
+                      struct arena *a, struct token_claims *c, struct err *err) {
+    const struct object *o;
+    if (ref == NULL) {
+        return policy_node_has(who, NULL, err);
+    }
+    bool pod = str_is(ref->kind, "Pod"), secret = str_is(ref->kind, "Secret");
+    if (!pod && !secret && !str_is(ref->kind, "Node")) {
+        return err_set(err, ERR_INVALID,
+                       "spec.boundObjectRef.kind: Unsupported value: \"%.*s\": supported values: "
+                       "\"Node\", \"Pod\", \"Secret\"",
+                       STR_ARG(ref->kind));
+    }
+    int r = pod ? 0 : policy_node_has(who, NULL, err);
+    const struct kind *k = kind_by_name(STR(""), ref->kind);
+    r = r ? r : find_bound(p, k, pod || secret ? c->ns : STR(""), ref, &o, err);
+    if (r != 0) {
+        return r;
+    }
+    if (pod) {
+        c->pod = o->name;
+        c->pod_uid = o->uid;
+        return check_runs_as(p, o, who, a, c, err);
+    }
+    *(secret ? &c->secret : &c->node) = o->name;
+    *(secret ? &c->secret_uid : &c->node_uid) = o->uid;
+    return 0;
 }
 
 static int read_request(struct policy *p, yyjson_mut_doc *d, const struct user *who,
@@ -308,7 +332,7 @@ static int read_request(struct policy *p, yyjson_mut_doc *d, const struct user *
                        (long long)*ret_seconds);
     }
     *ret_seconds = *ret_seconds > TOKEN_SECONDS_MAX ? TOKEN_SECONDS_MAX : *ret_seconds;
-    return bind_pod(p, c->ns, spec ? spec->bound_object_ref : NULL, who, a, c, err);
+    return bind_token(p, spec ? spec->bound_object_ref : NULL, who, a, c, err);
 }
 
 static int answer_token(yyjson_mut_doc *d, const struct token_claims *c, int64_t seconds,

@@ -559,6 +559,15 @@ static void test_token_request_and_review(void **state) {
     assert_true(str_contains(str_of(err.text), STR("running with different serviceaccount name")));
     request_token(w, "{\"boundObjectRef\":{\"kind\":\"Pod\",\"name\":\"bare\"}}", ERR_BAD_REQUEST,
                   &err);
+    request_token(w, "{\"boundObjectRef\":{\"kind\":\"Service\",\"name\":\"mine\"}}", ERR_INVALID,
+                  &err);
+    request_token(w, "{\"boundObjectRef\":{\"kind\":\"Secret\",\"name\":\"keys\"}}", ERR_NOT_FOUND,
+                  &err);
+    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"keys\","
+                      "\"namespace\":\"team\"}}");
+    request_token(w, "{\"boundObjectRef\":{\"kind\":\"Secret\",\"name\":\"keys\",\"uid\":\"x\"}}",
+                  ERR_CONFLICT, &err);
+    request_token(w, "{\"boundObjectRef\":{\"kind\":\"Secret\",\"name\":\"keys\"}}", 0, &err);
     yyjson_mut_doc *d = request_token(w, "{}", 0, &err);
     assert_str_eq(json_mstr_at(d->root, "status.expirationTimestamp"), STR("2027-01-15T09:00:00Z"));
     assert_str_eq(json_mstr(yyjson_mut_arr_get_first(json_mpath(d->root, "spec.audiences"))),

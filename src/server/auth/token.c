@@ -131,6 +131,17 @@ static void member(struct buf *b, const char *name, struct str value) {
     buf_json(b, value);
 }
 
+/* A reference to an object, and a comma; nothing when there is none. */
+static void write_ref(struct buf *b, const char *what, struct str name, struct str uid) {
+    if (name.n) {
+        buf_f(b, "\"%s\":{", what);
+        member(b, "name", name);
+        buf_ch(b, ',');
+        member(b, "uid", uid);
+        buf_c(b, "},");
+    }
+}
+
 static void write_claims(struct buf *b, const struct token_claims *c) {
     buf_c(b, "{\"aud\":[");
     for (size_t i = 0; i < c->audiences.n; i++) {
@@ -143,14 +154,11 @@ static void write_claims(struct buf *b, const struct token_claims *c) {
     member(b, "jti", c->jti);
     buf_c(b, ",\"kubernetes.io\":{");
     member(b, "namespace", c->ns);
-    if (c->pod.n) {
-        buf_c(b, ",\"pod\":{");
-        member(b, "name", c->pod);
-        buf_ch(b, ',');
-        member(b, "uid", c->pod_uid);
-        buf_ch(b, '}');
-    }
-    buf_c(b, ",\"serviceaccount\":{");
+    buf_ch(b, ',');
+    write_ref(b, "node", c->node, c->node_uid);
+    write_ref(b, "pod", c->pod, c->pod_uid);
+    write_ref(b, "secret", c->secret, c->secret_uid);
+    buf_c(b, "\"serviceaccount\":{");
     member(b, "name", c->account);
     buf_ch(b, ',');
     member(b, "uid", c->account_uid);
@@ -244,6 +252,10 @@ static bool read_claims(struct arena *a, yyjson_val *v, struct token_claims *c) 
         .account_uid = json_str_at(k8s, "serviceaccount.uid"),
         .pod = json_str_at(k8s, "pod.name"),
         .pod_uid = json_str_at(k8s, "pod.uid"),
+        .secret = json_str_at(k8s, "secret.name"),
+        .secret_uid = json_str_at(k8s, "secret.uid"),
+        .node = json_str_at(k8s, "node.name"),
+        .node_uid = json_str_at(k8s, "node.uid"),
     };
     return take_audiences(a, json_get(v, STR("aud")), &c->audiences);
 }

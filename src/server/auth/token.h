@@ -39,7 +39,8 @@ struct token_claims {
     struct str_list audiences;
     int64_t issued, expires, not_before; /* seconds since 1970 */
     struct str ns, account, account_uid;
-    struct str pod, pod_uid; /* the bound object, or empty */
+    /* The bound object, or empty: a Pod (then the node is where it runs, if it does), a Secret, or a Node */
+    struct str pod, pod_uid, secret, secret_uid, node, node_uid;
 };
 
 int token_mint(const struct token_key *k, const struct token_claims *c, struct buf *out,
