@@ -46,6 +46,7 @@ static const struct controller_row *const parts[] = {
     &disruption_controller,
     &quota_controller,
     &replica_set_controller,
+    &replication_controller,
     &daemon_set_controller,
     &deployment_controller,
     &stateful_set_controller,

@@ -179,12 +179,12 @@ def kinds_of_others(s):
     def manifest(api, kind):
         return json.dumps({"apiVersion": api, "kind": kind, "metadata": {"name": "x"}, "spec": {}})
 
-    for api, kind, text in (("v1", "ReplicationController", "Berth has no kind ReplicationController"),
-                            ("networking.k8s.io/v1", "Ingress", "Berth has no kind Ingress: make a Service of type NodePort"),
-                            ("autoscaling/v2", "HorizontalPodAutoscaler", "nothing here is scaled")):
+    for api, kind, text in (("autoscaling/v2", "HorizontalPodAutoscaler", "nothing here is scaled"),):
         s.check("create -f -", text, 1, manifest(api, kind))
         s.check("apply -f -", text, 1, manifest(api, kind))
-    s.check("get rc", "Berth has no kind ReplicationController", 1)
+    s.check("get hpa", "Berth has no kind HorizontalPodAutoscaler", 1)
+    s.check("create ingress i --rule=a.example/x=s:80", "Warning: Ingress: Stored and checked, but nothing routes by it")
+    s.check("get ing i", r"i\s+<none>\s+a\.example\s+80\s")
     s.check("get all", "(?!.*Berth has no)")
     s.check("create -f -", "ensure CRDs are installed first", 1, manifest("example.com/v1", "Widget"))
     groups = s.raw("/apis")["groups"]

@@ -47,6 +47,7 @@ FOLDERS = {
     "api/manifests": "api api/kinds api/schema api/tables",
     "api/openapi": "api/schema api/tables api/walk",
     "api/schema": "api/cel api/tables api/walk",
+    "api/network": "api/kinds api/schema api/tables api/walk",
     "api/volumes": "api/kinds api/schema api/tables api/walk",
     "api/walk": "api/tables",
     "base/hash": "base",

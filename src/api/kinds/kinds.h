@@ -15,7 +15,8 @@
 #define BUILTIN_KINDS(KIND)                                                                        \
     KIND(config_map) KIND(endpoints) KIND(event) KIND(limit_range) KIND(namespace) KIND(node)      \
     KIND(persistent_volume_claim) KIND(persistent_volume)                                          \
-    KIND(pod) KIND(resource_quota) KIND(secret) KIND(service_account) KIND(service)                \
+    KIND(pod) KIND(pod_template) KIND(replication_controller) KIND(resource_quota) KIND(secret)    \
+    KIND(service_account) KIND(service)                                                            \
     KIND(self_subject_review) KIND(token_review)                                                   \
     KIND(local_subject_access_review) KIND(self_subject_access_review)                             \
     KIND(self_subject_rules_review) KIND(subject_access_review)                                    \
@@ -25,7 +26,7 @@
     KIND(lease)                                                                                    \
     KIND(endpoint_slice)                                                                           \
     KIND(mutating_webhooks) KIND(validating_webhooks)                                              \
-    KIND(network_policy)                                                                           \
+    KIND(ingress_class) KIND(ingress) KIND(network_policy)                                         \
     KIND(events_event)                                                                             \
     KIND(runtime_class)                                                                            \
     KIND(disruption_budget)                                                                        \
@@ -75,6 +76,8 @@ void pod_ephemeral_check(yyjson_mut_val *spec, yyjson_val *was, const struct pat
                          struct causes *c);
 void pod_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out);
 void pod_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
+/* the template of pods that are to stay, in a spec; kind: whose, in texts */
+void lasting_template_check(yyjson_mut_val *spec, const char *kind, struct causes *c);
 /* a Job's spec, its selector apart: for everything that makes Jobs */
 void job_spec_check(yyjson_mut_val *spec, const struct path *at, struct causes *c);
 /* taints, tolerations, amounts */

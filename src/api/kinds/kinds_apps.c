@@ -65,7 +65,7 @@ static void selector_check(yyjson_mut_val *spec, const char *name, struct causes
 }
 
 /* Pods that are to stay. */
-static void template_check(yyjson_mut_val *spec, struct causes *c) {
+void lasting_template_check(yyjson_mut_val *spec, const char *kind, struct causes *c) {
     static const char *const always[] = {"Always", NULL};
     struct path at = path_member(NULL, "spec"), template = path_member(&at, "template");
     struct path pod = path_member(&template, "spec"), restart = path_member(&pod, "restartPolicy");
@@ -77,7 +77,7 @@ static void template_check(yyjson_mut_val *spec, struct causes *c) {
         cause_unsupported(c, &restart, policy, always);
     }
     if (json_mpath(spec, "template.spec.activeDeadlineSeconds") != NULL) {
-        cause_forbidden(c, &deadline, "activeDeadlineSeconds in ReplicaSet is not Supported");
+        cause_forbidden(c, &deadline, "activeDeadlineSeconds in %s is not Supported", kind);
     }
 }
 
@@ -88,7 +88,7 @@ static void set_defaults(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err
 
 static void apps_check(yyjson_mut_val *spec, const char *name, struct causes *c) {
     selector_check(spec, name, c);
-    template_check(spec, c);
+    lasting_template_check(spec, "ReplicaSet", c);
 }
 
 static void set_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {

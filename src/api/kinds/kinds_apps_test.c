@@ -1,4 +1,4 @@
-/* kinds_apps: what long-running kinds refuse, in whose words, and their defaults. */
+/* kinds_apps, kinds_replication: what long-running kinds refuse, in whose words, and their defaults. */
 #include "api/schema/codec.h"
 #include "base/test.h"
 
@@ -15,7 +15,8 @@ static yyjson_mut_doc *object(const char *json, const struct kind *k) {
 /* The causes of an object as "field: text", each on a line. */
 static const char *causes_of(const char *kind, const char *json, const char *old) {
     static char out[8192];
-    const struct kind *k = kind_by_name(STR("apps"), str_of(kind));
+    const struct kind *apps = kind_by_name(STR("apps"), str_of(kind));
+    const struct kind *k = apps ? apps : kind_by_name(STR(""), str_of(kind));
     struct causes causes = {.arena = &arena};
     yyjson_doc *was = NULL;
     struct buf b;
@@ -166,6 +167,41 @@ static void defaults(void **state) {
     assert_str_eq(json_mstr_at(root, "spec.template.spec.restartPolicy"), STR("Always"));
 }
 
+#undef SPEC
+#define SPEC(spec_) "{\"metadata\":{\"name\":\"d\",\"namespace\":\"n\"},\"spec\":{" spec_ "}}"
+#define PODS(more_)                                                                                \
+    "\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\",\"c\":\"d\"}},\"spec\":{" more_           \
+    "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"
+
+/* The older set: its selector is a plain map, and the template's labels where none is written. */
+static void replication_controllers(void **state) {
+    static const char rc[] = "ReplicationController";
+    yyjson_mut_val *root =
+        yyjson_mut_doc_get_root(object(SPEC(PODS("")), kind_by_name(STR(""), str_of(rc))));
+    assert_str_eq(json_mstr_at(root, "spec.selector.c"), STR("d"));
+    assert_str_eq(json_mstr_at(root, "metadata.labels.a"), STR("b"));
+    assert_int_equal(yyjson_mut_get_int(json_mpath(root, "spec.replicas")), 1);
+    REFUSED(rc, SPEC(PODS("")), "");
+    REFUSED(rc, SPEC("\"selector\":{\"a\":\"b\"}," PODS("")), "");
+    REFUSED(rc, SPEC("\"selector\":{\"a\":\"b\",\"x\":\"y\"}," PODS("")),
+            "spec.template.metadata.labels: Invalid value: {\"a\":\"b\",\"c\":\"d\"}: `selector` "
+            "does not match template `labels`\n");
+    REFUSED(rc, SPEC(PODS("\"restartPolicy\":\"Never\",")),
+            "spec.template.spec.restartPolicy: Unsupported value: \"Never\": supported values: "
+            "\"Always\"\n");
+    REFUSED(rc, SPEC(""), "spec.template: Required value\n");
+}
+
+static void pod_templates(void **state) {
+    static const char of[] = "PodTemplate";
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(
+        object("{\"metadata\":{\"name\":\"t\"}," PODS("") "}", kind_by_name(STR(""), str_of(of))));
+    assert_str_eq(json_mstr_at(root, "template.spec.restartPolicy"), STR("Always"));
+    REFUSED(of, "{\"metadata\":{\"name\":\"t\",\"namespace\":\"n\"}," PODS("") "}", "");
+    REFUSED(of, "{\"metadata\":{\"name\":\"t\",\"namespace\":\"n\"}}",
+            "template.spec.containers: Required value\n");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_ones),
@@ -176,6 +212,8 @@ int main(void) {
         cmocka_unit_test(stateful_sets),
         cmocka_unit_test(claims_are_volumes),
         cmocka_unit_test(defaults),
+        cmocka_unit_test(replication_controllers),
+        cmocka_unit_test(pod_templates),
     };
     arena_init(&arena, 64 << 20);
     int r = cmocka_run_group_tests(tests, NULL, NULL);

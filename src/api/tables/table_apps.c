@@ -1,5 +1,6 @@
 /*
- * table_apps: the fields of the apps/v1 kinds.
+ * table_apps: the fields of the apps/v1 kinds; of core/v1's ReplicationController, a ReplicaSet with a plain selector;
+ * and of PodTemplate.
  */
 #include "api/tables/view_apps.h"
 
@@ -96,6 +97,66 @@ const struct schema schema_replica_set_status =
            NULL);
 WHOLE(replica_set, "ReplicaSet", schema_replica_set_spec, schema_replica_set_status,
       "Keeps a number of pods of one template running.");
+
+/* ---- ReplicationController ---- */
+
+#define CORE(name_) "io.k8s.api.core.v1." name_
+
+static const struct field replication_spec_rows[] = {
+    REPLICAS(replica_set_spec),
+    MIN_READY(replica_set_spec, 4),
+    F(STRING, MAP, "selector", 2, .flags = FIELD_F_ATOMIC,
+      .doc = "Labels of its pods, which its template has; those of the template unless set."),
+    M(replica_set_spec, template, OBJECT, ONE, "template", 3, .of = &schema_pod_template,
+      .flags = REQUIRED, .doc = "Template of the pods."),
+};
+static const struct schema schema_replication_spec =
+    SCHEMA(CORE("ReplicationControllerSpec"), replication_spec_rows,
+           sizeof(struct replica_set_spec), "How many pods of which template there are.");
+static const struct schema schema_replication_condition =
+    SCHEMA(CORE("ReplicationControllerCondition"), condition_rows, sizeof(struct condition), NULL);
+
+static const struct field replication_status_rows[] = {
+    M(replica_set_status, replicas, INT32, ONE, "replicas", 1, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Pods that are not being deleted."),
+    COUNTED(replica_set_status, fully_labeled_replicas, "fullyLabeledReplicas", 2,
+            "Pods that have all labels of the template."),
+    COUNTED(replica_set_status, ready_replicas, "readyReplicas", 4, "Pods that are ready."),
+    COUNTED(replica_set_status, available_replicas, "availableReplicas", 5,
+            "Pods that have been ready for minReadySeconds."),
+    M(replica_set_status, observed_generation, INT64, ONE, "observedGeneration", 3,
+      .doc = "Generation of the object that the status is about."),
+    CONDITIONS(replica_set_status, schema_replication_condition, 6),
+};
+static const struct schema schema_replication_status =
+    SCHEMA(CORE("ReplicationControllerStatus"), replication_status_rows,
+           sizeof(struct replica_set_status), NULL);
+
+static const struct field replication_rows[] = {
+    TEXT("apiVersion", "Version of the API in which the object is written."),
+    TEXT("kind", "Kind of the object."),
+    M(replica_set, metadata, OBJECT, ONE, "metadata", 1, .of = &schema_meta,
+      .doc = "Standard object metadata."),
+    M(replica_set, spec, OBJECT, ONE, "spec", 2, .of = &schema_replication_spec, .def = "{}",
+      .doc = "Desired state, set by the user."),
+    M(replica_set, status, OBJECT, ONE, "status", 3, .of = &schema_replication_status,
+      .doc = "Observed state, set by controllers."),
+};
+const struct schema schema_replication_controller =
+    SCHEMA(CORE("ReplicationController"), replication_rows, sizeof(struct replica_set),
+           "Keeps a number of pods of one template running; a ReplicaSet does the same.");
+
+/* ---- PodTemplate ---- */
+
+static const struct field pod_template_rows[] = {
+    TEXT("apiVersion", "Version of the API in which the object is written."),
+    TEXT("kind", "Kind of the object."),
+    F(OBJECT, ONE, "metadata", 1, .of = &schema_meta, .doc = "Standard object metadata."),
+    F(OBJECT, ONE, "template", 2, .of = &schema_pod_template, .def = "{}",
+      .doc = "Template of pods, kept for whoever reads it."),
+};
+const struct schema schema_kept_pod_template =
+    SCHEMA(CORE("PodTemplate"), pod_template_rows, 0, "A template of pods, under a name.");
 
 /* ---- Deployment ---- */
 

@@ -77,6 +77,8 @@ struct daemon_set {
 };
 
 extern const struct schema schema_daemon_set, schema_daemon_set_status;
+/* The view of a ReplicationController is a ReplicaSet's, without the selector; of PodTemplate there is none. */
+extern const struct schema schema_replication_controller, schema_kept_pod_template;
 extern const struct schema schema_deployment, schema_deployment_status;
 extern const struct schema schema_replica_set, schema_replica_set_status;
 

@@ -88,6 +88,22 @@ static void remember(struct claim_book *c, const struct object *o) {
     }
 }
 
+/* A plain selector may have changed: then orphans are looked for anew. */
+static void remember_again(struct claim_book *c, const struct object *o) {
+    struct claim_owner *x = claims_of(c, o->uid);
+    struct arena a;
+    arena_init(&a, 64 << 20);
+    struct str now = x ? read_selector(o, &a) : (struct str){0};
+    arena_release(&a);
+    if (x && now.p && !str_eq(now, x->selector)) {
+        mem_free((char *)(uintptr_t)x->selector.p);
+        x->selector = now;
+        x->searched = false;
+    } else {
+        mem_free((char *)(uintptr_t)now.p);
+    }
+}
+
 /* ---- what to look at ---- */
 
 static void look(struct claim_book *c, struct str ns, struct str name, int64_t after) {
@@ -99,14 +115,21 @@ void claims_owner_changed(struct claim_book *c, const struct change *ch) {
         owner_free(map_del(c->by_uid, ch->obj->uid));
     } else {
         remember(c, ch->obj);
+        if (c->plain && ch->old && ch->old->generation != ch->obj->generation) {
+            remember_again(c, ch->obj);
+        }
         look(c, ch->obj->ns, ch->obj->name, 0);
     }
 }
 
 static bool is_ours(const struct claim_book *c, const struct owner_ref *o) {
     size_t n = strlen(c->owners->group);
-    return o && str_is(o->kind, c->owners->kind) && o->api_version.n > n &&
-           str_is(str_head(o->api_version, n), c->owners->group) && o->api_version.p[n] == '/';
+    if (o == NULL || !str_is(o->kind, c->owners->kind)) {
+        return false;
+    }
+    return n == 0 ? str_find(o->api_version, '/') < 0
+                  : o->api_version.n > n && o->api_version.p[n] == '/' &&
+                        str_is(str_head(o->api_version, n), c->owners->group);
 }
 
 /* One with many is looked at for several changes together, since each look reads them all. */
@@ -154,17 +177,34 @@ struct claim_search {
     int code;
 };
 
-static int parse_selector(struct str json, struct arena *a, struct selector *ret) {
+/* A plain map: each label of it has to be there. */
+static int parse_plain(yyjson_val *map, struct arena *a, struct selector *ret) {
+    size_t i, n;
+    yyjson_val *key, *v;
+    struct str_map m = {.v = ARENA_ARRAY(a, struct str_pair, yyjson_obj_size(map) + 1)};
+    if (m.v == NULL) {
+        return ERR_NOMEM;
+    }
+    yyjson_obj_foreach(map, i, n, key, v) {
+        m.v[m.n++] = (struct str_pair){json_str(key), json_str(v)};
+    }
+    return selector_from_map(a, &m, ret, NULL);
+}
+
+static int parse_selector(const struct claim_book *c, struct str json, struct arena *a,
+                          struct selector *ret) {
     yyjson_doc *d;
     int r = json_parse(a, json, &d, NULL);
-    return r ? r : selector_from_json(a, yyjson_doc_get_root(d), ret, NULL);
+    return r ? r
+             : (c->plain ? parse_plain(yyjson_doc_get_root(d), a, ret)
+                         : selector_from_json(a, yyjson_doc_get_root(d), ret, NULL));
 }
 
 static bool wake(void *ctx, const struct object *owner) {
     struct claim_search *s = ctx;
     struct claim_owner *x = owner->deleting_ns ? NULL : claims_of(s->c, owner->uid);
     struct selector sel;
-    if (x && parse_selector(x->selector, s->a, &sel) == 0 && !sel.nothing && sel.n > 0 &&
+    if (x && parse_selector(s->c, x->selector, s->a, &sel) == 0 && !sel.nothing && sel.n > 0 &&
         selector_matches(&sel, &s->about->labels)) {
         x->searched = false;
         look(s->c, owner->ns, owner->name, 0);
@@ -262,7 +302,7 @@ int claims_collect(struct claim_book *c, struct controller *of, const struct obj
     *ret = gone;
     lost.found = &orphans;
     struct str selector = x ? x->selector : read_selector(owner, a);
-    int r = selector.p ? parse_selector(arena_str(a, selector), a, &lost.selector) : ERR_NOMEM;
+    int r = selector.p ? parse_selector(c, arena_str(a, selector), a, &lost.selector) : ERR_NOMEM;
     if (x == NULL) {
         mem_free((char *)(uintptr_t)selector.p);
     }

@@ -6,8 +6,9 @@
  * nor is anything adopted that is being deleted.
  *
  * For controllers whose first two sorts of keys are CLAIM_OWNER, an owner, and CLAIM_ORPHAN, an object that may want
- * one. Selectors are immutable in apps/v1: they are read once. An owner looks for orphans once when it is new, and
- * again when an orphan came that it selects; so that a namespace with many of either is not searched over and over.
+ * one. Selectors are immutable in apps/v1: they are read once; plain ones, which may change, again
+ * when they did. An owner looks for orphans once when it is new, and again when an orphan came that it selects; so that
+ * a namespace with many of either is not searched over and over.
  */
 #ifndef BERTH_CONTROL_CLAIMS_H
 #define BERTH_CONTROL_CLAIMS_H
@@ -21,6 +22,7 @@ struct claim_book {
     struct workqueue *queue;
     const struct kind *owners, *owned;
     struct map *by_uid; /* of owners */
+    bool plain; /* selectors are maps of labels (ReplicationController); set after claims_init */
     /* Whether an orphan that the selector matches may be the owner's; NULL: it may. */
     bool (*fits)(const struct object *owner, const struct object *orphan);
 };

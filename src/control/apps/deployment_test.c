@@ -1,6 +1,7 @@
 /*
- * Scenario tests of the controllers of Deployments and ReplicaSets in a fake world: their lives, and the same life with
- * both controllers dropped and made anew again and again, and with each write refused, lost or met by a conflict.
+ * Scenario tests of the controllers of Deployments, ReplicaSets and ReplicationControllers in a fake world: their lives,
+ * and the same life with controllers dropped and made anew again and again, and with each write refused, lost or met by
+ * a conflict.
  */
 #include "control/apps/deployment.h"
 
@@ -10,18 +11,20 @@
 
 struct fixture {
     struct fake_world world;
-    void *sets, *deployments;
+    void *sets, *plain, *deployments;
 };
 
 static void start(struct fixture *f) {
     struct err err = {0};
     f->sets = controller_new(&replica_set_controller, &f->world.env, &err);
+    f->plain = controller_new(&replication_controller, &f->world.env, &err);
     f->deployments = controller_new(&deployment_controller, &f->world.env, &err);
-    assert_true(f->sets && f->deployments);
+    assert_true(f->sets && f->plain && f->deployments);
 }
 
 static void stop(struct fixture *f) {
     controller_free(f->deployments);
+    controller_free(f->plain);
     controller_free(f->sets);
 }
 
@@ -165,6 +168,39 @@ static void what_cannot_be_made_is_said(void **state) {
     fake_world_live(&f.world, 5);
     assert_int_equal(tally(&f, "Pod").n, 5);
     assert_string_equal(fake_world_condition(get(&f, "ReplicaSet", "s"), "ReplicaFailure"), "");
+    teardown(&f);
+}
+
+/* ---- ReplicationControllers ---- */
+
+/* Its selector is a plain map, and may change: pods that it selects no more are let go, others adopted. */
+static void a_plain_selector_may_change(void **state) {
+    struct fixture f;
+    setup(&f);
+    fake_world_put(&f.world,
+                   "{\"apiVersion\":\"v1\",\"kind\":\"ReplicationController\",\"metadata\":{"
+                   "\"name\":\"r\",\"namespace\":\"default\"},\"spec\":{\"replicas\":2,"
+                   "\"selector\":{\"app\":\"x\"}," TEMPLATE("one") "}}");
+    fake_world_live(&f.world, 4);
+    assert_int_equal(tally(&f, "Pod").owned, 2);
+    assert_str_eq(object_controller(tally(&f, "Pod").one)->kind, STR("ReplicationController"));
+    TEXT(&f, "ReplicationController", "r", "status.readyReplicas", "2");
+    TEXT(&f, "ReplicationController", "r", "status.terminatingReplicas", "");
+    fake_world_put(&f.world, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
+                             "\"lone\",\"namespace\":\"default\",\"labels\":{\"app\":\"x\","
+                             "\"of\":\"two\"}},\"spec\":{\"containers\":[{\"name\":\"c\","
+                             "\"image\":\"i\"}]}}");
+    patch(&f, "ReplicationController", "r",
+          "{\"spec\":{\"replicas\":1,\"selector\":{\"of\":\"two\"},\"template\":{\"metadata\":{"
+          "\"labels\":{\"of\":\"two\"}}}}}");
+    fake_world_live(&f.world, 4);
+    struct tally t = tally(&f, "Pod");
+    assert_int_equal(t.n, 3);
+    assert_int_equal(t.owned, 1);
+    assert_non_null(object_controller(get(&f, "Pod", "lone")));
+    patch(&f, "ReplicationController", "r", "{\"spec\":{\"replicas\":3}}");
+    fake_world_live(&f.world, 4);
+    assert_int_equal(tally(&f, "Pod").owned, 3);
     teardown(&f);
 }
 
@@ -346,6 +382,7 @@ int main(void) {
         cmocka_unit_test(what_ended_is_replaced),
         cmocka_unit_test(orphans_are_adopted_and_strangers_let_go),
         cmocka_unit_test(what_cannot_be_made_is_said),
+        cmocka_unit_test(a_plain_selector_may_change),
         cmocka_unit_test(a_deployment_rolls_and_goes_back),
         cmocka_unit_test(recreation_waits_for_the_old_pods),
         cmocka_unit_test(a_pause_holds_changes_but_not_sizes),

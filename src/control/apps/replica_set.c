@@ -15,7 +15,8 @@ enum { STEP_ARENA = 256 << 20 };                   /* a set of LIMIT_SET_REPLICA
 struct replica_set_controller {
     struct controller base;
     struct claim_book claims;
-    struct arena scratch; /* of one pod */
+    const struct schema *schema; /* of the sets, whose view is struct replica_set */
+    struct arena scratch;        /* of one pod */
 };
 
 static void set_changed(void *self, const struct change *ch) {
@@ -146,7 +147,7 @@ static enum work look_at(struct replica_set_controller *c, const struct object *
     yyjson_doc *d;
     int r = object_tree(o, a, &d, &err);
     l.tree = r == 0 ? yyjson_doc_get_root(d) : NULL;
-    r = r ? r : codec_decode(&schema_replica_set, l.tree, a, &l.set, &err);
+    r = r ? r : codec_decode(c->schema, l.tree, a, &l.set, &err);
     r = r ? r : claims_collect(&c->claims, &c->base, o, a, &pods, &w);
     if (r == 1) {
         return w;
@@ -154,6 +155,7 @@ static enum work look_at(struct replica_set_controller *c, const struct object *
     l.facts = (struct replica_set_facts){.set = &l.set,
                                          .deleting = o->deleting_ns != 0,
                                          .generation = o->generation,
+                                         .untold = c->claims.plain,
                                          .fault = own && own->fault ? str_of(own->fault)
                                                                     : (struct str){0},
                                          .tried = workqueue_tried(c->base.queue, key) > 0,
@@ -161,8 +163,8 @@ static enum work look_at(struct replica_set_controller *c, const struct object *
     r = r ? r : l.set.spec ? read_pods(&l, &pods) : ERR_INVALID;
     r = r ? r : replica_set_decide(&l.facts, a, &l.plan);
     if (r != 0) {
-        log_error(c->base.env.log, "replica set %.*s/%.*s: %s", STR_ARG(o->ns), STR_ARG(o->name),
-                  err.text[0] ? err.text : err_name(r));
+        log_error(c->base.env.log, "%s %.*s/%.*s: %s", o->kind->singular, STR_ARG(o->ns),
+                  STR_ARG(o->name), err.text[0] ? err.text : err_name(r));
         return r == ERR_NOMEM ? WORK_RETRY : WORK_OK;
     }
     if (l.plan.again_ns) {
@@ -187,6 +189,8 @@ static int init(void *self, struct err *err) {
     struct replica_set_controller *c = self;
     arena_init(&c->scratch, 64 << 20);
     int r = claims_init(&c->claims, &c->base, c->base.kinds[SETS], c->base.kinds[PODS]);
+    c->schema = kind_storage(c->base.kinds[SETS])->schema;
+    c->claims.plain = c->schema != &schema_replica_set;
     return r ? err_set(err, r, "out of memory") : 0;
 }
 
@@ -196,16 +200,16 @@ static void release(void *self) {
     arena_release(&c->scratch);
 }
 
-const struct controller_row replica_set_controller = {
-    .name = "apps",
-    .set = CONTROL_APPS,
-    .who = "replicaset-controller",
-    CONTROLLER_KINDS([SETS] = {"apps", "ReplicaSet", set_changed, .first = true, .may = MAY_STATUS},
-                     [PODS] = {"", "Pod", pod_changed, .may = MAY_CREATE | MAY_PATCH | MAY_DELETE}),
-    .step = step,
-    .budget = 32,
-    .arena = STEP_ARENA,
-    .size = sizeof(struct replica_set_controller),
-    .init = init,
-    .release = release,
-};
+#define ROW(group_, kind_, who_)                                                                   \
+    {                                                                                              \
+        .name = "apps", .set = CONTROL_APPS, .who = who_,                                          \
+        CONTROLLER_KINDS([SETS] = {group_, kind_, set_changed, .first = true, .may = MAY_STATUS},  \
+                         [PODS] = {"", "Pod", pod_changed,                                         \
+                                   .may = MAY_CREATE | MAY_PATCH | MAY_DELETE}),                   \
+        .step = step, .budget = 32, .arena = STEP_ARENA,                                           \
+        .size = sizeof(struct replica_set_controller), .init = init, .release = release,           \
+    }
+const struct controller_row replica_set_controller =
+    ROW("apps", "ReplicaSet", "replicaset-controller");
+const struct controller_row replication_controller =
+    ROW("", "ReplicationController", "replication-controller");

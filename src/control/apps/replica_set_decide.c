@@ -33,7 +33,7 @@ static void count(const struct replica_set_facts *f, struct replica_set_plan *pl
         s->available_replicas +=
             owned_pod_available(p, spec->min_ready_seconds, f->now_ns, &plan->again_ns);
     }
-    s->terminating_replicas = (struct opt_i32){true, f->terminating};
+    s->terminating_replicas = (struct opt_i32){!f->untold, f->untold ? 0 : f->terminating};
     s->observed_generation = f->generation;
 }
 

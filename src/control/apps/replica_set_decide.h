@@ -18,6 +18,7 @@ struct replica_set_facts {
     int64_t generation;
     struct owned_pods active; /* is sorted when some have to go */
     int32_t terminating;
+    bool untold;      /* the kind's status does not say how many terminate */
     struct str fault; /* text of the latest write of pods that failed; empty: none did */
     bool tried;       /* the look before this one failed */
     int64_t now_ns;

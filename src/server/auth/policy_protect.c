@@ -281,6 +281,7 @@ static const struct row {
 } rows[] = {{"", "pods", check_pod},
             {"batch", "jobs", check_job},
             {"batch", "cronjobs", check_cron_job},
+            {"", "replicationcontrollers", check_lasting},
             {"apps", "daemonsets", check_lasting},
             {"apps", "deployments", check_lasting},
             {"apps", "replicasets", check_lasting},
@@ -339,7 +340,9 @@ static const struct object *maker_of(const struct mirror *m, const struct api_re
 static int check_made_device(const struct object *maker, yyjson_mut_val *pod, struct arena *a,
                              struct err *err) {
     yyjson_mut_doc *d;
-    if (strcmp(maker->kind->group, "apps") == 0 && !is_gated(pod) &&
+    bool lasting = strcmp(maker->kind->group, "apps") == 0 ||
+                   strcmp(maker->kind->plural, "replicationcontrollers") == 0;
+    if (lasting && !is_gated(pod) &&
         (object_label(maker, QUEUE_LABEL).n > 0 ||
          json_mget(json_mpath(pod, "metadata.labels"), QUEUE_LABEL))) {
         return refuse(err, "GPUs are given through a queue: pods of this namespace are not queued");

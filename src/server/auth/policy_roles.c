@@ -42,8 +42,9 @@ static const struct role_rule issuer[] = {
 static const struct role_rule view[] = {
     {"core",
      "configmaps endpoints events limitranges namespaces namespaces/status persistentvolumeclaims "
-     "persistentvolumeclaims/status pods pods/log pods/status resourcequotas resourcequotas/status "
-     "serviceaccounts services services/status",
+     "persistentvolumeclaims/status pods pods/log pods/status podtemplates replicationcontrollers "
+     "replicationcontrollers/scale replicationcontrollers/status resourcequotas "
+     "resourcequotas/status serviceaccounts services services/status",
      READ},
     {"apps",
      "controllerrevisions daemonsets daemonsets/status deployments deployments/scale "
@@ -53,13 +54,16 @@ static const struct role_rule view[] = {
     {"batch", "cronjobs cronjobs/status jobs jobs/status", READ},
     {"discovery.k8s.io", "endpointslices", READ},
     {"events.k8s.io", "events", READ},
+    {"networking.k8s.io", "ingresses ingresses/status", READ},
     {"policy", "poddisruptionbudgets poddisruptionbudgets/status", READ},
     {"metrics.k8s.io", "nodes pods", READ},
     {0},
 };
 static const struct role_rule edit[] = {
     {"core", "secrets pods/attach pods/exec pods/portforward pods/proxy services/proxy", READ},
-    {"core", "configmaps endpoints persistentvolumeclaims pods secrets serviceaccounts services",
+    {"core",
+     "configmaps endpoints persistentvolumeclaims pods podtemplates replicationcontrollers "
+     "replicationcontrollers/scale secrets serviceaccounts services",
      CHANGE},
     {"core", "pods/attach pods/exec pods/portforward pods/proxy", CHANGE},
     {"core", "pods/ephemeralcontainers", "get patch update"},
@@ -71,6 +75,7 @@ static const struct role_rule edit[] = {
      "statefulsets statefulsets/scale",
      CHANGE},
     {"batch", "cronjobs jobs", CHANGE},
+    {"networking.k8s.io", "ingresses", CHANGE},
     {"policy", "poddisruptionbudgets", CHANGE},
     {0},
 };

@@ -6,10 +6,6 @@
 static const struct unserved rows[] = {
     {"autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers",
      "horizontalpodautoscaler", "hpa", true, "nothing here is scaled by load"},
-    {"", "v1", "ReplicationController", "replicationcontrollers", "replicationcontroller", "rc",
-     true, "make a Deployment"},
-    {"networking.k8s.io", "v1", "Ingress", "ingresses", "ingress", "ing", true,
-     "make a Service of type NodePort, or use kubectl port-forward"},
 };
 
 const struct unserved *unserved_next(size_t *i) {
