@@ -1,7 +1,7 @@
 /*
- * Scenario tests of the controllers of Deployments, ReplicaSets and ReplicationControllers in a fake world: their lives,
- * and the same life with controllers dropped and made anew again and again, and with each write refused, lost or met by
- * a conflict.
+ * Scenario tests of the controllers of Deployments, ReplicaSets and ReplicationControllers in a fake world: their
+ * lives, and the same life with controllers dropped and made anew again and again, and with each write refused, lost or
+ * met by a conflict.
  */
 #include "control/apps/deployment.h"
 
