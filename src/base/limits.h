@@ -166,6 +166,13 @@ enum {
     LIMIT_ICAL_TEXT = 4096,              /* one text in it, the rest is cut */
     LIMIT_ICAL_EVENTS = 5000,            /* of one calendar */
 
+    /* files of models */
+    LIMIT_MODEL_CONFIG_BYTES = 4 << 20,  /* config.json */
+    LIMIT_MODEL_HEADER_BYTES = 96 << 20, /* of a safetensors or GGUF file: the latter has the vocabulary in it */
+    LIMIT_MODEL_TENSORS = 200000,        /* of one file, or of one index */
+    LIMIT_MODEL_FILES = 2000,            /* of one model */
+    LIMIT_GGUF_KEYS = 65536,
+
     /* a simulation */
     LIMIT_SIM_FILE_BYTES = 64 << 20,     /* one manifest, load or trace */
     LIMIT_SIM_LIST = 1000,               /* items of one list of a load */

@@ -1,0 +1,33 @@
+/* facts_int: a config.json while it is read: numbers under the names that different makers gave them. The first fault
+ * sticks; what is read after it is 0. Private to the folder. */
+#ifndef BERTH_CORE_MODEL_FACTS_INT_H
+#define BERTH_CORE_MODEL_FACTS_INT_H
+
+#include "core/model/facts.h"
+#include "wire/json/json.h"
+
+enum { SIZE_LARGEST = 100000000, HEADS_LARGEST = 65536 };
+
+struct config_in {
+    yyjson_val *obj; /* the text model's object */
+    struct facts *f;
+    struct err *err;
+    int code;
+};
+
+/* The first of the names "a|b|c" that is there and not null: a whole number of 0 to `most`; `otherwise`: there is
+ * none. A name with dots is a path. */
+int64_t config_number(struct config_in *c, const char *names, int64_t most, int64_t otherwise);
+bool config_flag(struct config_in *c, const char *name, bool otherwise);
+/* model_type is one of "a|b|c". */
+bool config_is(const struct config_in *c, const char *types);
+int config_fault(struct config_in *c, int code, const char *field, const char *what);
+
+/* Layers, one by one, into c->f (facts_layers.c). */
+void config_layers(struct config_in *c);
+/* parameters, parameters_used, weights (facts_size.c). */
+void config_size(struct config_in *c);
+/* quant, weight_millibits, from "quantization_config" (facts_quant.c). */
+void config_quant(struct config_in *c, yyjson_val *quant);
+
+#endif
