@@ -1,0 +1,76 @@
+/*
+ * fit (core): does a model fit a GPU or a slice of one, with how many tokens, and how fast can it be at best?
+ *
+ *     may use     ceil(memory * gpu_memory_utilization)      vLLM (v1/worker/utils.py); llama.cpp: memory
+ *     budget      may use - weights / (T * PP) - overhead
+ *     no          the budget holds no sequence of the context asked for: vLLM refuses to start then
+ *     tight it holds fewer than two, or fewer than asked for at once; or less than 5 % of the memory is left beside
+ *                 one
+ *     fits        else
+ *     speed       bandwidth / (weights that a token reads + cache of the sequence): a bound, as a step reads them all.
+ *                 With experts one sequence reads those it is routed to, `used / experts` of their weights.
+ *
+ * Memory is what NVML says of the device, never the number in a profile's name; bandwidth of a slice is its share of
+ * the memory slices. Tensor parallelism is over whole GPUs alone: a process sees one MIG slice, and slices of a card
+ * have no link (`slice`).
+ *
+ * Where the answer is no, `fixes` says which flag would make it start, in this order: a shorter context, a cache of 8
+ * bits, weights of 8 bits, then of 4, more GPUs. Each is sufficient alone; where none is, the first two are a cache and
+ * weights of 8 bits together (`both`). Where a larger slice would do, the caller sees it in that slice's answer.
+ */
+#ifndef BERTH_CORE_MODEL_FIT_H
+#define BERTH_CORE_MODEL_FIT_H
+
+#include "core/model/facts.h"
+
+enum fit_runtime { FIT_VLLM, FIT_LLAMA };
+enum fit_verdict { FIT_NO, FIT_TIGHT, FIT_YES };
+enum fit_fix { FIT_FIX_CONTEXT, FIT_FIX_CACHE, FIT_FIX_WEIGHTS8, FIT_FIX_WEIGHTS4, FIT_FIX_TENSOR };
+enum { FIT_FIXES_MAX = 5, FIT_PPM = 1000000, FIT_CONTEXT_LEAST = 1024 };
+
+struct fit_device {
+    int64_t memory;    /* bytes */
+    int64_t bandwidth; /* bytes a second; 0: not known */
+    bool slice;
+    int64_t together; /* such GPUs in one machine; 0: not known */
+};
+
+struct fit_ask {
+    enum fit_runtime runtime;
+    int64_t utilization; /* of FIT_PPM */
+    int64_t context;     /* tokens; 0: what the model was made for */
+    int64_t sequences;   /* at once; 0: it does not matter */
+    int64_t kv_bits;     /* 0: as the weights */
+    int64_t tensor, pipeline;
+    int64_t batched, max_sequences; /* max_num_batched_tokens, max_num_seqs: for the overhead */
+    int64_t overhead;               /* bytes; below 0: a guess (overhead.h) */
+    int64_t
+        least_memory; /* bytes that a catalog says it needs; 0: nothing. Only ever lowers the verdict */
+};
+
+struct fit_answer {
+    enum fit_verdict verdict;
+    int64_t may_use, weights, overhead, budget; /* bytes of a device; budget may be below 0 */
+    int64_t token;                              /* bytes of cache a token and device */
+    int64_t context, tokens, at_once;           /* asked; room; sequences of that context */
+    int64_t longest;                            /* context with one sequence */
+    int64_t speed_one, speed_all;               /* tokens a second, in 1/1000; 0: not known */
+    char reason[200];
+    enum fit_fix fixes[FIT_FIXES_MAX];
+    size_t n_fixes;
+    bool both;          /* the two fixes only together */
+    int64_t fix_tensor; /* for FIT_FIX_TENSOR */
+};
+
+/* vLLM's defaults: 0.9, T 1, PP 1, 8192 tokens a step, 256 sequences, a guess. */
+struct fit_ask fit_defaults(enum fit_runtime runtime);
+
+/* ERR_INVALID: the text names the field of the question, or says that the weights are not known. */
+int fit_check(const struct facts *f, const struct fit_ask *ask, struct err *err);
+/* The answer to a question that fit_check let pass. */
+struct fit_answer fit_of(const struct facts *f, const struct fit_ask *ask,
+                         const struct fit_device *d);
+
+const char *fit_word(enum fit_verdict v); /* "fits", "tight", "no" */
+
+#endif
