@@ -15,8 +15,9 @@
 enum { ARENA_MAX = 1 << 30, ANSWER_MAX = 512 << 20 };
 
 const struct cli_verb *const cli_verbs[] = {
-    &cli_submit,       &cli_queue, &cli_logs, &cli_cancel,  &cli_book,       &cli_bookings,
-    &cli_availability, &cli_top,   &cli_gpu,  &cli_version, &cli_completion, NULL};
+    &cli_submit,   &cli_queue,        &cli_logs, &cli_cancel, &cli_book,
+    &cli_bookings, &cli_availability, &cli_top,  &cli_gpu,    &cli_fit,
+    &cli_version,  &cli_completion,   NULL};
 
 const struct cli_verb *cli_verb_at(const struct cli *c, size_t i) {
     size_t own = sizeof(cli_verbs) / sizeof(*cli_verbs) - 1;
@@ -106,6 +107,11 @@ static const char *own_kubeconfig(struct cli *c) {
         path = arena_f(&c->arena, "%s/.local/share/berth/kubeconfig", home);
     }
     return path.p && access(path.p, R_OK) == 0 ? path.p : NULL;
+}
+
+bool cli_has_server(struct cli *c) {
+    return cli_value(&c->args, "kubeconfig") != NULL || kube_config_exists() ||
+           own_kubeconfig(c) != NULL;
 }
 
 int cli_connect(struct cli *c) {

@@ -32,7 +32,7 @@ ROOMS = {
     "gateway": "core net api wire base",
     "node": "kube port mirror net api wire base",
     "sim": "control core port mirror api wire base",
-    "cli": "kube net api wire base",
+    "cli": "core kube net api wire base",
     "world": "base wire api core mirror port store net site server kube control gateway node sim cli",
 }
 # The arrows inside rooms: a folder, and the folders of its room that it may include. A room's own name is its files
@@ -51,9 +51,10 @@ FOLDERS = {
     "api/volumes": "api/kinds api/schema api/tables api/walk",
     "api/walk": "api/tables",
     "base/hash": "base",
-    "cli": "cli/book cli/job cli/kit",
+    "cli": "cli/book cli/job cli/kit cli/model",
     "cli/book": "cli/job cli/kit",
     "cli/job": "cli/kit",
+    "cli/model": "cli/kit",
     "control": "control/apps control/berths control/book control/hold control/kit control/kube control/load "
                "control/queue control/see control/series control/admit control/bounds control/cron control/net "
                "control/volumes",

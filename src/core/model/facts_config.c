@@ -8,14 +8,15 @@
 
 #include <stdio.h>
 
-int config_fault(struct config_in *c, int code, const char *field, const char *what) {
+int facts_config_fault(struct facts_in *c, int code, const char *field, const char *what) {
     if (c->code == 0) {
         c->code = err_set(c->err, code, "config.json: %s: %s", field, what);
     }
     return c->code;
 }
 
-int64_t config_number(struct config_in *c, const char *names, int64_t most, int64_t otherwise) {
+int64_t facts_config_number(struct facts_in *c, const char *names, int64_t most,
+                            int64_t otherwise) {
     struct str rest = str_of(names), name;
     char path[128];
 
@@ -27,7 +28,7 @@ int64_t config_number(struct config_in *c, const char *names, int64_t most, int6
         if (!yyjson_is_uint(v) || yyjson_get_uint(v) > (uint64_t)most) {
             char what[96];
             snprintf(what, sizeof(what), "expected a whole number of 0 to %lld", (long long)most);
-            config_fault(c, ERR_INVALID, path, what);
+            facts_config_fault(c, ERR_INVALID, path, what);
             return 0;
         }
         return (int64_t)yyjson_get_uint(v);
@@ -35,11 +36,11 @@ int64_t config_number(struct config_in *c, const char *names, int64_t most, int6
     return otherwise;
 }
 
-bool config_flag(struct config_in *c, const char *name, bool otherwise) {
+bool facts_config_flag(struct facts_in *c, const char *name, bool otherwise) {
     return json_bool_at(c->obj, name, otherwise);
 }
 
-bool config_is(const struct config_in *c, const char *types) {
+bool facts_config_is(const struct facts_in *c, const char *types) {
     struct str rest = str_of(types), one;
     while (str_next(&rest, '|', &one)) {
         if (str_eq(one, c->f->type)) {
@@ -64,7 +65,7 @@ static yyjson_val *text_model(yyjson_val *root) {
 }
 
 /* As vLLM derives its --max-model-len: stretched by RoPE scaling, but for the kinds that have it in the number. */
-static int64_t stretched(struct config_in *c, int64_t context) {
+static int64_t stretched(struct facts_in *c, int64_t context) {
     yyjson_val *scaling = json_get(c->obj, STR("rope_scaling"));
     yyjson_val *factor = json_get(scaling, STR("factor"));
     struct str kind = json_str(json_get(scaling, STR("rope_type")));
@@ -76,62 +77,64 @@ static int64_t stretched(struct config_in *c, int64_t context) {
         return context;
     }
     int64_t from = str_is(kind, "yarn")
-                       ? config_number(c, "rope_scaling.original_max_position_embeddings",
-                                       SIZE_LARGEST, context)
+                       ? facts_config_number(c, "rope_scaling.original_max_position_embeddings",
+                                             SIZE_LARGEST, context)
                        : context;
     return (int64_t)((double)from * by);
 }
 
-static void read_heads(struct config_in *c) {
+static void read_heads(struct facts_in *c) {
     struct facts *f = c->f;
-    bool gemma3 = config_is(c, "gemma3_text|gemma3");
+    bool gemma3 = facts_config_is(c, "gemma3_text|gemma3");
 
-    f->heads = config_number(c, "num_attention_heads|n_head|n_heads|num_heads", HEADS_LARGEST,
-                             gemma3 ? 8 : 0);
-    f->head = config_number(c, "head_dim|kv_channels|attention_head_dim", HEADS_LARGEST,
-                            gemma3 ? 256 : 0);
+    f->heads = facts_config_number(c, "num_attention_heads|n_head|n_heads|num_heads", HEADS_LARGEST,
+                                   gemma3 ? 8 : 0);
+    f->head = facts_config_number(c, "head_dim|kv_channels|attention_head_dim", HEADS_LARGEST,
+                                  gemma3 ? 256 : 0);
     if (f->head == 0 && f->heads > 0) {
         f->head = f->hidden / f->heads;
     }
 }
 
-static void read_sizes(struct config_in *c) {
+static void read_sizes(struct facts_in *c) {
     struct facts *f = c->f;
 
-    f->layers =
-        config_number(c, "num_hidden_layers|n_layer|n_layers|num_layers", FACTS_LAYERS_MAX, 0);
-    f->hidden = config_number(c, "hidden_size|n_embd|d_model|dim", SIZE_LARGEST, 0);
-    f->intermediate = config_number(
+    f->layers = facts_config_number(c, "num_hidden_layers|n_layer|n_layers|num_layers",
+                                    FACTS_LAYERS_MAX, 0);
+    f->hidden = facts_config_number(c, "hidden_size|n_embd|d_model|dim", SIZE_LARGEST, 0);
+    f->intermediate = facts_config_number(
         c, "intermediate_size|n_inner|ffn_hidden_size|ffn_dim|ffn_config.ffn_hidden_size",
         SIZE_LARGEST, 4 * f->hidden);
-    f->vocab = config_number(c, "vocab_size|padded_vocab_size", SIZE_LARGEST,
-                             config_is(c, "gemma3_text") ? 262208 : 0);
+    f->vocab = facts_config_number(c, "vocab_size|padded_vocab_size", SIZE_LARGEST,
+                                   facts_config_is(c, "gemma3_text") ? 262208 : 0);
     f->context = stretched(
-        c, config_number(c,
-                         "max_position_embeddings|n_positions|max_sequence_length|max_seq_len|"
-                         "seq_length|n_ctx",
-                         SIZE_LARGEST, config_is(c, "gemma3_text") ? 131072 : 0));
+        c,
+        facts_config_number(c,
+                            "max_position_embeddings|n_positions|max_sequence_length|max_seq_len|"
+                            "seq_length|n_ctx",
+                            SIZE_LARGEST, facts_config_is(c, "gemma3_text") ? 131072 : 0));
     if (f->layers == 0) {
-        config_fault(c, ERR_INVALID, "num_hidden_layers", "expected how many layers it has");
+        facts_config_fault(c, ERR_INVALID, "num_hidden_layers", "expected how many layers it has");
     } else if (f->hidden == 0) {
-        config_fault(c, ERR_INVALID, "hidden_size", "expected the width of the model");
+        facts_config_fault(c, ERR_INVALID, "hidden_size", "expected the width of the model");
     }
     read_heads(c);
-    f->experts = config_number(
+    f->experts = facts_config_number(
         c,
         "num_experts|num_local_experts|n_routed_experts|moe_num_experts|ffn_config.moe_num_experts",
         HEADS_LARGEST, 0);
-    f->experts_used = config_number(
+    f->experts_used = facts_config_number(
         c, "num_experts_per_tok|num_experts_per_token|moe_topk|moe_top_k|ffn_config.moe_top_k",
         HEADS_LARGEST, f->experts > 0 ? 1 : 0);
     if (f->experts <= 1) {
         f->experts = f->experts_used = 0;
     } else if (f->experts_used < 1 || f->experts_used > f->experts) {
-        config_fault(c, ERR_INVALID, "num_experts_per_tok", "expected 1 to the number of experts");
+        facts_config_fault(c, ERR_INVALID, "num_experts_per_tok",
+                           "expected 1 to the number of experts");
     }
 }
 
-static void read_dtype(struct config_in *c, yyjson_val *root) {
+static void read_dtype(struct facts_in *c, yyjson_val *root) {
     struct str dtype = json_str_at(c->obj, "torch_dtype");
 
     dtype = dtype.n > 0 ? dtype : json_str_at(c->obj, "dtype");
@@ -153,21 +156,21 @@ int facts_of_config(struct arena *a, struct str json, struct facts *ret, struct 
     if (!yyjson_is_obj(root)) {
         return err_set(err, ERR_INVALID, "config.json: expected an object");
     }
-    struct config_in c = {.obj = text_model(root), .f = &f, .err = err};
+    struct facts_in c = {.obj = text_model(root), .f = &f, .err = err};
     f.type = json_str_at(c.obj, "model_type");
     f.type = f.type.n > 0 ? f.type : json_str_at(root, "model_type");
     if (json_bool_at(root, "is_encoder_decoder", false)) {
-        return config_fault(&c, ERR_UNSUPPORTED, "is_encoder_decoder",
-                            "models with an encoder are not estimated");
+        return facts_config_fault(&c, ERR_UNSUPPORTED, "is_encoder_decoder",
+                                  "models with an encoder are not estimated");
     }
     read_sizes(&c);
     read_dtype(&c, root);
     yyjson_val *quant = json_get(c.obj, STR("quantization_config"));
     quant = quant != NULL ? quant : json_get(root, STR("quantization_config"));
     quant = quant != NULL ? quant : json_get(root, STR("compression_config"));
-    config_quant(&c, quant);
-    config_layers(&c);
-    config_size(&c);
+    facts_config_quant(&c, quant);
+    facts_config_layers(&c);
+    facts_config_size(&c);
     if (c.code == 0) {
         *ret = f;
     }

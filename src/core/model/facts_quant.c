@@ -56,7 +56,7 @@ static int64_t modelopt(yyjson_val *quant) {
     return str_is(algo, "FP8") ? 8 * BITS : str_is(algo, "NVFP4") ? 4500 : 0;
 }
 
-void config_quant(struct config_in *c, yyjson_val *quant) {
+void facts_config_quant(struct facts_in *c, yyjson_val *quant) {
     struct facts *f = c->f;
     struct str method = json_str_at(quant, "quant_method");
     int64_t bits = number_of(quant, "bits", "w_bit", 4);
@@ -67,8 +67,8 @@ void config_quant(struct config_in *c, yyjson_val *quant) {
         return;
     }
     if (!yyjson_is_obj(quant) || bits > 32) {
-        config_fault(c, ERR_INVALID, "quantization_config",
-                     "expected an object with bits of 1 to 32");
+        facts_config_fault(c, ERR_INVALID, "quantization_config",
+                           "expected an object with bits of 1 to 32");
         return;
     }
     f->quant = method.n > 0 ? method : STR("unknown");

@@ -22,14 +22,14 @@ struct size_sums {
     double idle;    /* of those, what one token does not go through */
 };
 
-static double attention_size(struct config_in *c) {
+static double attention_size(struct facts_in *c) {
     const struct facts *f = c->f;
     double hidden = (double)f->hidden, heads = (double)f->heads;
-    double latent = (double)config_number(c, "kv_lora_rank", SIZE_LARGEST, 0);
-    double rope = (double)config_number(c, "qk_rope_head_dim", HEADS_LARGEST, 64);
-    double nope = (double)config_number(c, "qk_nope_head_dim", HEADS_LARGEST, 128);
-    double value = (double)config_number(c, "v_head_dim", HEADS_LARGEST, 128);
-    double rank = (double)config_number(c, "q_lora_rank", SIZE_LARGEST, 0);
+    double latent = (double)facts_config_number(c, "kv_lora_rank", SIZE_LARGEST, 0);
+    double rope = (double)facts_config_number(c, "qk_rope_head_dim", HEADS_LARGEST, 64);
+    double nope = (double)facts_config_number(c, "qk_nope_head_dim", HEADS_LARGEST, 128);
+    double value = (double)facts_config_number(c, "v_head_dim", HEADS_LARGEST, 128);
+    double rank = (double)facts_config_number(c, "q_lora_rank", SIZE_LARGEST, 0);
     double kv = 0, n = 0;
 
     if (latent > 0) {
@@ -44,38 +44,40 @@ static double attention_size(struct config_in *c) {
         kv += attends ? (double)g->count * (double)g->kv_heads * (double)(g->key + g->value) : 0;
         n += attends ? (double)g->count : 0;
     }
-    double gate = config_is(c, "qwen3_next") ? heads * (double)f->head * hidden : 0;
-    double bias = config_is(c, "qwen2|qwen2_moe") ? heads * (double)f->head + kv / n : 0;
+    double gate = facts_config_is(c, "qwen3_next") ? heads * (double)f->head * hidden : 0;
+    double bias = facts_config_is(c, "qwen2|qwen2_moe") ? heads * (double)f->head + kv / n : 0;
     return n > 0 ? hidden * (2 * heads * (double)f->head + kv / n) + gate + bias : 0;
 }
 
-static double state_size(struct config_in *c) {
+static double state_size(struct facts_in *c) {
     double hidden = (double)c->f->hidden;
-    double key = (double)config_number(c, "linear_key_head_dim", HEADS_LARGEST, 0) *
-                 (double)config_number(c, "linear_num_key_heads", HEADS_LARGEST, 0);
-    double heads = (double)config_number(c, "linear_num_value_heads", HEADS_LARGEST, 0);
-    double value = heads * (double)config_number(c, "linear_value_head_dim", HEADS_LARGEST, 128);
+    double key = (double)facts_config_number(c, "linear_key_head_dim", HEADS_LARGEST, 0) *
+                 (double)facts_config_number(c, "linear_num_key_heads", HEADS_LARGEST, 0);
+    double heads = (double)facts_config_number(c, "linear_num_value_heads", HEADS_LARGEST, 0);
+    double value =
+        heads * (double)facts_config_number(c, "linear_value_head_dim", HEADS_LARGEST, 128);
 
     if (key > 0) {
         return hidden * (2 * key + 2 * value + 2 * heads) + value * hidden;
     }
     double state =
-        (double)config_number(c, "mamba_d_state|ssm_state_size|state_size", HEADS_LARGEST, 0);
+        (double)facts_config_number(c, "mamba_d_state|ssm_state_size|state_size", HEADS_LARGEST, 0);
     double groups =
-        (double)config_number(c, "mamba_n_groups|mamba_ngroups|n_groups", HEADS_LARGEST, 1);
-    heads = (double)config_number(c, "mamba_n_heads|mamba_num_heads", HEADS_LARGEST, 0);
-    double width = (double)config_number(c, "mamba_d_head|mamba_head_dim", HEADS_LARGEST, 0);
+        (double)facts_config_number(c, "mamba_n_groups|mamba_ngroups|n_groups", HEADS_LARGEST, 1);
+    heads = (double)facts_config_number(c, "mamba_n_heads|mamba_num_heads", HEADS_LARGEST, 0);
+    double width = (double)facts_config_number(c, "mamba_d_head|mamba_head_dim", HEADS_LARGEST, 0);
     double inner = heads > 0 && width > 0
                        ? heads * width
-                       : hidden * (double)config_number(c, "mamba_expand|expand", 64, 2);
+                       : hidden * (double)facts_config_number(c, "mamba_expand|expand", 64, 2);
     return hidden * (2 * inner + 2 * groups * state + heads) + inner * hidden;
 }
 
 /* ---- feed-forward ---- */
 
-static double feed_forward(struct config_in *c, double width) {
-    bool plain = config_is(c, "gpt2|opt|bloom|falcon|mpt|gpt_neox|gpt_bigcode|starcoder2|phi|gptj|"
-                              "nemotron|nemotron_h");
+static double feed_forward(struct facts_in *c, double width) {
+    bool plain =
+        facts_config_is(c, "gpt2|opt|bloom|falcon|mpt|gpt_neox|gpt_bigcode|starcoder2|phi|gptj|"
+                           "nemotron|nemotron_h");
     return (plain ? 2 : 3) * (double)c->f->hidden * width;
 }
 
@@ -95,12 +97,12 @@ static bool in_list(yyjson_val *list, int64_t n) {
 }
 
 /* How many layers have experts. */
-static double sparse_layers(struct config_in *c) {
-    int64_t first = config_number(c, "first_k_dense_replace", FACTS_LAYERS_MAX, 0);
+static double sparse_layers(struct facts_in *c) {
+    int64_t first = facts_config_number(c, "first_k_dense_replace", FACTS_LAYERS_MAX, 0);
     int64_t step =
-        config_number(c, "decoder_sparse_step|interleave_moe_layer_step|expert_layer_period",
-                      FACTS_LAYERS_MAX, 1);
-    int64_t offset = config_number(c, "expert_layer_offset", FACTS_LAYERS_MAX, step - 1);
+        facts_config_number(c, "decoder_sparse_step|interleave_moe_layer_step|expert_layer_period",
+                            FACTS_LAYERS_MAX, 1);
+    int64_t offset = facts_config_number(c, "expert_layer_offset", FACTS_LAYERS_MAX, step - 1);
     yyjson_val *dense = json_get(c->obj, STR("mlp_only_layers"));
     int64_t n = 0;
 
@@ -110,35 +112,36 @@ static double sparse_layers(struct config_in *c) {
     return (double)n;
 }
 
-static void add_feed_forward(struct config_in *c, struct size_sums *s) {
+static void add_feed_forward(struct facts_in *c, struct size_sums *s) {
     const struct facts *f = c->f;
     double sparse = sparse_layers(c), experts = (double)f->experts, hidden = (double)f->hidden;
-    double width = (double)config_number(c, "moe_intermediate_size|ffn_config.ffn_hidden_size",
-                                         SIZE_LARGEST, f->intermediate);
-    double shared = (double)config_number(
+    double width = (double)facts_config_number(
+        c, "moe_intermediate_size|ffn_config.ffn_hidden_size", SIZE_LARGEST, f->intermediate);
+    double shared = (double)facts_config_number(
         c, "shared_expert_intermediate_size|moe_shared_expert_intermediate_size", SIZE_LARGEST, 0);
-    double n_shared = (double)config_number(c, "n_shared_experts|num_shared_experts", 1024, 0);
+    double n_shared =
+        (double)facts_config_number(c, "n_shared_experts|num_shared_experts", 1024, 0);
     double dense_width =
-        (double)config_number(c, "intermediate_size_mlp", SIZE_LARGEST, f->intermediate);
+        (double)facts_config_number(c, "intermediate_size_mlp", SIZE_LARGEST, f->intermediate);
 
     shared = shared > 0 ? shared : n_shared * width;
-    shared = config_is(c, "llama4_text") ? width : shared;
+    shared = facts_config_is(c, "llama4_text") ? width : shared;
     s->experts = sparse * experts * feed_forward(c, width);
     s->idle = experts > 0 ? s->experts * (1 - (double)f->experts_used / experts) : 0;
     s->layers += sparse * feed_forward(c, shared);
     s->kept += sparse * hidden * experts;
     double pure = (double)facts_count(f, FACTS_NONE);
-    double dense = config_is(c, "nemotron_h")                  ? pure
-                   : config_is(c, "mamba|mamba2|falcon_mamba") ? 0
-                                                               : (double)f->layers - sparse;
+    double dense = facts_config_is(c, "nemotron_h")                  ? pure
+                   : facts_config_is(c, "mamba|mamba2|falcon_mamba") ? 0
+                                                                     : (double)f->layers - sparse;
     s->layers += dense * feed_forward(c, dense_width);
 }
 
-void config_size(struct config_in *c) {
+void facts_config_size(struct facts_in *c) {
     struct facts *f = c->f;
-    bool tied =
-        config_flag(c, "tie_word_embeddings",
-                    config_is(c, "gemma|gemma2|gemma3_text|gemma3|gpt2|cohere|cohere2|bloom|opt"));
+    bool tied = facts_config_flag(
+        c, "tie_word_embeddings",
+        facts_config_is(c, "gemma|gemma2|gemma3_text|gemma3|gpt2|cohere|cohere2|bloom|opt"));
     struct size_sums s = {.kept = (double)f->vocab * (double)f->hidden * (tied ? 1 : 2)};
 
     if (c->code != 0 || f->vocab == 0) {
@@ -150,8 +153,8 @@ void config_size(struct config_in *c) {
     add_feed_forward(c, &s);
     double all = s.kept + s.layers + s.experts;
     if (c->code != 0 || !(all > 0 && all < PARAMETERS_LARGEST)) {
-        config_fault(c, ERR_INVALID, "hidden_size",
-                     "its sizes make more parameters than a model has");
+        facts_config_fault(c, ERR_INVALID, "hidden_size",
+                           "its sizes make more parameters than a model has");
         return;
     }
     f->parameters = (int64_t)all;

@@ -1,40 +1,40 @@
 /*
- * gpus (core): a catalogue of GPU models: what a card and its MIG slices have, for questions about hardware that no
- * node tells of, and for the bandwidth, which NVML does not tell.
+ * gpu_models (core): a catalogue of GPU models: what a card and its MIG slices have, for questions about hardware
+ * that no node tells of, and for the bandwidth, which NVML does not tell.
  *
  * Memory is what nvidia-smi shows of a card and of an instance (MiB), bandwidth what the maker's data sheet says
  * (GB/s). A slice has its share of the bandwidth by memory slices: size / slices. A node's own inventory
  * (api/inventory.h) goes before this list, always: names and sizes of profiles depend on the driver.
  */
-#ifndef BERTH_CORE_MODEL_GPUS_H
-#define BERTH_CORE_MODEL_GPUS_H
+#ifndef BERTH_CORE_MODEL_GPU_MODELS_H
+#define BERTH_CORE_MODEL_GPU_MODELS_H
 
 #include "base/str.h"
 #include "core/model/fit.h"
 
-enum { GPUS_SLICES_MAX = 6 };
+enum { GPU_MODEL_SLICES_MAX = 6 };
 
-struct gpus_slice {
+struct gpu_model_slice {
     const char *name; /* "3g.71gb"; NULL: there are no more */
     int32_t memory_mib, size;
 };
 
-struct gpus_model {
+struct gpu_model {
     const char *name; /* "H200" */
     const char *
         match; /* other parts of names, "A|B", that a driver's name must have one of as well; NULL: none */
     int32_t memory_mib, bandwidth; /* GB/s */
     int32_t slices;                /* memory slices; 0: no MIG */
-    struct gpus_slice parts[GPUS_SLICES_MAX];
+    struct gpu_model_slice parts[GPU_MODEL_SLICES_MAX];
 };
 
 /* NULL behind the last. */
-const struct gpus_model *gpus_at(size_t i);
+const struct gpu_model *gpu_models_at(size_t i);
 /* By "H200", "h200" or what a driver says ("NVIDIA H200 NVL"), of cards with about so much memory (MiB; 0: any);
  * NULL: it is not in the list. */
-const struct gpus_model *gpus_find(struct str name, int32_t memory_mib);
+const struct gpu_model *gpu_models_find(struct str name, int32_t memory_mib);
 
-struct fit_device gpus_card(const struct gpus_model *m);
-struct fit_device gpus_part(const struct gpus_model *m, const struct gpus_slice *s);
+struct fit_device gpu_models_card(const struct gpu_model *m);
+struct fit_device gpu_models_part(const struct gpu_model *m, const struct gpu_model_slice *s);
 
 #endif

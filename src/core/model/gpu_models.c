@@ -1,10 +1,10 @@
-/* gpus: see gpus.h. */
-#include "core/model/gpus.h"
+/* gpu_models: see gpu_models.h. */
+#include "core/model/gpu_models.h"
 
 #define MIB (INT64_C(1) << 20)
 #define GB INT64_C(1000000000)
 
-static const struct gpus_model models[] = {
+static const struct gpu_model models[] = {
     {"H200",
      NULL,
      143771,
@@ -84,7 +84,7 @@ static const struct gpus_model models[] = {
 };
 enum { MODELS = sizeof(models) / sizeof(*models) };
 
-const struct gpus_model *gpus_at(size_t i) {
+const struct gpu_model *gpu_models_at(size_t i) {
     return i < MODELS ? &models[i] : NULL;
 }
 
@@ -105,7 +105,7 @@ static bool has_word(struct str name, struct str part) {
     return false;
 }
 
-static bool is_of(const struct gpus_model *m, struct str name) {
+static bool is_of(const struct gpu_model *m, struct str name) {
     struct str rest = str_of(m->match), one;
 
     if (has_word(name, str_of(m->name))) {
@@ -119,9 +119,9 @@ static bool is_of(const struct gpus_model *m, struct str name) {
     return false;
 }
 
-const struct gpus_model *gpus_find(struct str name, int32_t memory_mib) {
+const struct gpu_model *gpu_models_find(struct str name, int32_t memory_mib) {
     for (size_t i = 0; i < MODELS; i++) {
-        const struct gpus_model *m = &models[i];
+        const struct gpu_model *m = &models[i];
         int64_t off = (int64_t)memory_mib - m->memory_mib;
         bool near = memory_mib <= 0 || (off * 10 < m->memory_mib && -off * 10 < m->memory_mib);
         if (near && is_of(m, name)) {
@@ -131,11 +131,11 @@ const struct gpus_model *gpus_find(struct str name, int32_t memory_mib) {
     return NULL;
 }
 
-struct fit_device gpus_card(const struct gpus_model *m) {
+struct fit_device gpu_models_card(const struct gpu_model *m) {
     return (struct fit_device){.memory = m->memory_mib * MIB, .bandwidth = m->bandwidth * GB};
 }
 
-struct fit_device gpus_part(const struct gpus_model *m, const struct gpus_slice *s) {
+struct fit_device gpu_models_part(const struct gpu_model *m, const struct gpu_model_slice *s) {
     return (struct fit_device){.memory = s->memory_mib * MIB,
                                .bandwidth = m->bandwidth * GB * s->size / m->slices,
                                .slice = true};

@@ -1,5 +1,5 @@
-/* gpus_test: names as drivers write them. */
-#include "core/model/gpus.h"
+/* gpu_models_test: names as drivers write them. */
+#include "core/model/gpu_models.h"
 
 #include "base/test.h"
 
@@ -26,7 +26,7 @@ static void names(void **state) {
         {"", NULL, 0},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        const struct gpus_model *m = gpus_find(str_of(cases[i].name), cases[i].memory);
+        const struct gpu_model *m = gpu_models_find(str_of(cases[i].name), cases[i].memory);
         const char *got = m != NULL ? m->name : NULL;
         if ((got == NULL) != (cases[i].want == NULL) ||
             (got != NULL && strcmp(got, cases[i].want) != 0)) {
@@ -38,13 +38,13 @@ static void names(void **state) {
 
 /* No slice has more than its card, and its share is of the card's slices. */
 static void sane(void **state) {
-    const struct gpus_model *m;
-    for (size_t i = 0; (m = gpus_at(i)) != NULL; i++) {
+    const struct gpu_model *m;
+    for (size_t i = 0; (m = gpu_models_at(i)) != NULL; i++) {
         assert_true(m->memory_mib > 0 && m->bandwidth > 0);
-        for (size_t k = 0; k < GPUS_SLICES_MAX && m->parts[k].name != NULL; k++) {
-            struct fit_device d = gpus_part(m, &m->parts[k]);
+        for (size_t k = 0; k < GPU_MODEL_SLICES_MAX && m->parts[k].name != NULL; k++) {
+            struct fit_device d = gpu_models_part(m, &m->parts[k]);
             assert_true(m->parts[k].size <= m->slices && m->parts[k].memory_mib <= m->memory_mib);
-            assert_true(d.slice && d.bandwidth <= gpus_card(m).bandwidth);
+            assert_true(d.slice && d.bandwidth <= gpu_models_card(m).bandwidth);
         }
     }
 }
