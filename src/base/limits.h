@@ -119,6 +119,7 @@ enum {
     LIMIT_WEBHOOK_BODY_BYTES = 16 << 20, /* a review that Berth is asked: both objects, or a page of a list */
     LIMIT_WEBHOOKS = 256,                /* of one configuration */
     LIMIT_WEBHOOK_CALLS = 512,           /* that others are being asked at once */
+    LIMIT_CONVERSION_BYTES = 64 << 20,   /* of what conversion webhooks said, kept for a while */
     LIMIT_WEBHOOK_ANSWERS = 32 << 20,    /* bytes of what one write asked and was answered */
     LIMIT_WEBHOOK_CONNECTIONS = 256,     /* of API servers */
 

@@ -309,13 +309,25 @@ static int head_read(struct head *h, struct str json, size_t rv_at, struct err *
 
 /* ---- making ---- */
 
+/* The version in which an object lies: that of storage; but what only a webhook converts stays in the version that was
+ * storage's when it was written, until it is written again. */
+static const char *version_in_store(const struct kind *k, struct str api_version) {
+    struct str version = str_skip(api_version, (size_t)(str_find_last(api_version, '/') + 1));
+    for (size_t i = 0; k->versions[k->storage].asks && i < k->n_versions; i++) {
+        if (str_is(version, k->versions[i].version)) {
+            return k->versions[i].version;
+        }
+    }
+    return k->versions[k->storage].version;
+}
+
 /* The canonical beginning, up to and with `"metadata":{`; of the storage version. Of the table's rows only, whose words
  * need no escape, so that mirror works with any table. */
-static void add_start(struct buf *b, const struct kind *k) {
+static void add_start(struct buf *b, const struct kind *k, struct str api_version) {
     buf_c(b, "{\"apiVersion\":\"");
     buf_c(b, k->group);
     buf_c(b, k->group[0] ? "/" : "");
-    buf_c(b, k->versions[k->storage].version);
+    buf_c(b, version_in_store(k, api_version));
     buf_c(b, "\",\"kind\":\"");
     buf_c(b, k->kind);
     buf_c(b, "\",\"metadata\":{");
@@ -415,7 +427,7 @@ int object_new_mut(const struct kind *k, yyjson_mut_val *root, struct object **r
     struct buf b;
     buf_init(&b, 2 * LIMIT_OBJECT_BYTES);
     (void)buf_room(&b, START_BYTES);
-    add_start(&b, k);
+    add_start(&b, k, json_mstr(json_mget(root, STR("apiVersion"))));
     size_t start = b.n;
     uint64_t rv = 0;
     add_rest(&b, root, meta, &rv);
@@ -470,7 +482,7 @@ static int check_and_make(const struct kind *k, struct str json, struct arena *a
     }
     struct buf b;
     buf_init(&b, 0);
-    add_start(&b, k);
+    add_start(&b, k, json_str_at(root, "apiVersion"));
     bool same = buf_ok(&b) == 0 && str_starts(json, buf_view(&b)) && is_compact(json) &&
                 json_path(root, "metadata.resourceVersion") == NULL;
     size_t start = b.n;

@@ -3,6 +3,7 @@
 #include "server/write/admit.h"
 
 #include "base/mem.h"
+#include "server/kit/convert.h"
 #include "server/kit/handlers.h"
 #include "server/kit/names.h"
 #include "server/read/turns.h"
@@ -35,7 +36,7 @@ struct server *server_new(const struct server_options *o, struct err *err) {
     }
     if (watch_init(s, err) != 0 || streams_init(s, err) != 0 || turns_init(s, err) != 0 ||
         writer_init(s, err) != 0 || health_init(s, err) != 0 || crds_init(s, err) != 0 ||
-        hooks_init(s, err) != 0 || talk_init(s, err) != 0) {
+        hooks_init(s, err) != 0 || convert_init(s, err) != 0 || talk_init(s, err) != 0) {
         server_free(s);
         return NULL;
     }
@@ -85,6 +86,7 @@ void server_free(struct server *s) {
     http_server_free(s->http);
     talk_release(s);
     yaml_body_release(s);
+    convert_release(s);
     hooks_release(s);
     watch_release(s);
     turns_release(s);
@@ -148,8 +150,66 @@ void call_bytes(struct call *c, int http, const char *type, struct str body) {
     http_respond(c->http, http, type, body);
 }
 
+/* ---- what waits for a conversion ---- */
+
+/* An answer that waits: an object that is to be sent (`o`), or a read that begins again. */
+struct call_wait {
+    struct convert_wait wait;
+    struct call *call;
+    const struct object *o;
+    int http;
+};
+
+static void wait_gone(struct call *c, void *ctx) {
+    struct call_wait *k = ctx;
+    (void)c;
+    convert_forget(&k->wait);
+    object_unref(k->o);
+    k->o = NULL;
+}
+
+static void wait_over(struct convert_wait *w) {
+    struct call_wait *k = (struct call_wait *)(void *)w;
+    struct call *c = k->call;
+    const struct object *o = k->o;
+    c->detach = NULL;
+    c->failure = (struct failure){0};
+    c->quiet = true; /* it was warned before */
+    k->o = NULL;
+    if (o != NULL) {
+        call_object(c, k->http, o);
+        object_unref(o);
+    } else {
+        route_again(c);
+    }
+}
+
+/* After ERR_AGAIN: true when it waits, with `o`, or to be routed again. */
+static bool wait_for_conversion(struct call *c, int http, const struct object *o) {
+    bool reads = c->req.verb == VERB_GET || c->req.verb == VERB_LIST;
+    if (c->failure.code != ERR_AGAIN || (o == NULL && !reads)) {
+        return false;
+    }
+    if (c->converting == NULL && (c->converting = ARENA_NEW(c->arena, struct call_wait)) != NULL) {
+        *c->converting = (struct call_wait){.call = c, .wait = {.ready = wait_over}};
+    }
+    if (c->converting == NULL || !convert_await(c->s, &c->converting->wait)) {
+        (void)failure_set(&c->failure, c->arena, ERR_UNAVAILABLE,
+                          "the objects cannot be converted: too much is asked of their webhook");
+        return false;
+    }
+    c->converting->o = o != NULL ? object_ref(o) : NULL;
+    c->converting->http = http;
+    c->detach = wait_gone;
+    c->detach_ctx = c->converting;
+    return true;
+}
+
 void call_fail(struct call *c) {
     struct buf b;
+    if (wait_for_conversion(c, 0, NULL)) {
+        return;
+    }
     if (arena_ok(c->arena) != 0 && c->failure.http < 500) { /* what was wrong may be just that */
         (void)failure_set(&c->failure, c->arena, ERR_NOMEM, "out of memory");
     }
@@ -264,7 +324,9 @@ void call_object(struct call *c, int http, const struct object *o) {
     buf_init(&b, 0);
     if (render_object(&r, o, &b, &err) != 0) {
         (void)failure_err(&c->failure, c->arena, &err);
-        call_fail(c);
+        if (!wait_for_conversion(c, http, o)) {
+            call_fail(c);
+        }
     } else {
         buf_ch(&b, '\n');
         call_json(c, http, &b);

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """crd: kinds that CustomResourceDefinitions describe, as kubectl sees them.   crd.py BERTH KUBECTL [NAME...]"""
+import base64
 import copy
+import http.server
 import json
 import os
+import ssl
 import subprocess
 import sys
+import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from harness import Berth, Fail, check, wait_for  # noqa: E402
@@ -147,25 +151,215 @@ def test_definitions(b):
     check("podSets" in b.kubectl("explain", "workload.spec"), "our own kind is gone")
 
 
+class Converter(http.server.BaseHTTPRequestHandler):
+    """Version v1 has spec.image, v1beta1 spec.picture."""
+
+    def log_message(self, *args):
+        pass
+
+    def do_POST(self):
+        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        want, server = review["request"]["desiredAPIVersion"], self.server
+        server.reviews.append(copy.deepcopy(review))
+        answer = {"kind": review["kind"], "apiVersion": review["apiVersion"],
+                  "response": {"uid": review["request"]["uid"], "result": {"status": "Success"}, "convertedObjects": []}}
+        for o in review["request"]["objects"]:
+            old, new = ("image", "picture") if want.endswith("v1beta1") else ("picture", "image")
+            o["apiVersion"] = want
+            if old in o.get("spec", {}):
+                o["spec"][new] = o["spec"].pop(old)
+            o["metadata"].setdefault("labels", {})["converted"] = want.rsplit("/", 1)[1]
+            o["metadata"]["generation"] = 99  # is not its to say
+            answer["response"]["convertedObjects"].append(o)
+        if server.spoil:
+            server.spoil(answer)
+        data = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+class Webhook:
+    """A conversion webhook at url, whose certificate ca (PEM) vouches for."""
+
+    def __init__(self, folder):
+        cert, key = os.path.join(folder, "hook.crt"), os.path.join(folder, "hook.key")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-days", "2", "-keyout", key, "-out", cert, "-subj", "/CN=127.0.0.1",
+                        "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(cert, key)
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Converter)
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.server.reviews, self.server.spoil, self.server.daemon_threads = [], None, True
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"https://127.0.0.1:{self.server.server_port}/convert"
+        with open(cert, "rb") as f:
+            self.ca = base64.b64encode(f.read()).decode()
+
+    def definition(self, versions=("v1",)):
+        crd = definition()
+        version = crd["spec"]["versions"][0]
+        for key in ("selectableFields", "additionalPrinterColumns"):
+            version.pop(key)
+        spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        spec.pop("x-kubernetes-validations")
+        beta = copy.deepcopy(version)
+        beta.update(name="v1beta1", storage=False)
+        beta["additionalPrinterColumns"] = [{"name": "Picture", "type": "string", "jsonPath": ".spec.picture"}]
+        spec = beta["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        spec["properties"]["picture"] = spec["properties"].pop("image")
+        spec["required"] = ["picture"]
+        crd["spec"]["versions"].append(beta)
+        crd["spec"]["conversion"] = {"strategy": "Webhook", "webhook": {
+            "conversionReviewVersions": list(versions), "clientConfig": {"url": self.url, "caBundle": self.ca}}}
+        return crd
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+GIZMOS = "/apis/demo.example.com/{}/namespaces/default/gizmos{}"
+
+
+def raw(b, version, rest="", ok=True):
+    done = b.kubectl("get", "--raw", GIZMOS.format(version, rest), ok=False)
+    check((done.returncode == 0) == ok, f"{version} {rest}: {done.stderr}{done.stdout}")
+    return json.loads(done.stdout) if ok else done.stderr + done.stdout
+
+
 def test_conversion_by_a_webhook(b):
-    """Nobody calls it: an error, not an object that was only renamed."""
-    crd = definition()
-    old = copy.deepcopy(crd["spec"]["versions"][0])
-    old.update(name="v1beta1", storage=False)
-    crd["spec"]["versions"].append(old)
-    crd["spec"]["conversion"] = {"strategy": "Webhook", "webhook": {
-        "conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://127.0.0.1:1/convert"}}}
-    done = b.kubectl("create", "-f", "-", stdin=json.dumps(crd), ok=False)
-    check("the webhook is not called" in done.stderr, done.stderr)
+    """Read, listed, watched, written, patched and applied in another version than that of storage."""
+    hook = Webhook(b.root)
+    established(b, hook.definition())
+    b.apply(gizmo("v"), gizmo("w", image="y"))
+    check(not hook.server.reviews, "asked about what is stored in the version asked for")
+    one = raw(b, "v1beta1", "/v")
+    check(one["apiVersion"] == "demo.example.com/v1beta1" and one["spec"]["picture"] == "x", one)
+    check(one["metadata"]["labels"] == {"converted": "v1beta1"} and one["metadata"]["generation"] == 1, one["metadata"])
+    review = hook.server.reviews[0]
+    check(review["apiVersion"] == "apiextensions.k8s.io/v1" and review["kind"] == "ConversionReview", review)
+    check(review["request"]["objects"][0]["apiVersion"] == "demo.example.com/v1", review)
+    hook.server.reviews.clear()
+    items = raw(b, "v1beta1")["items"]
+    check([i["spec"]["picture"] for i in items] == ["x", "y"], items)
+    check([len(r["request"]["objects"]) for r in hook.server.reviews] == [1], "what is known is asked about again")
+    page = raw(b, "v1beta1", "?limit=1")
+    check(len(page["items"]) == 1 and page["metadata"]["continue"], page)
+    rows = b.kubectl("get", "gizmos.v1beta1.demo.example.com").splitlines()
+    check(rows[0].split() == ["NAME", "PICTURE"] and rows[1].split() == ["v", "x"], rows)
+    # writes
+    beta = gizmo("n", "v1beta1")
+    beta["spec"] = {"picture": "z"}
+    created = json.loads(b.kubectl("create", "-o", "json", "-f", "-", stdin=json.dumps(beta)))
+    check(created["spec"]["picture"] == "z" and created["spec"]["replicas"] == 1, created)
+    check(raw(b, "v1", "/n")["spec"]["image"] == "z", "stored otherwise")
+    b.kubectl("patch", "gizmos.v1beta1.demo.example.com", "n", "--type=merge", "-p", '{"spec":{"picture":"zz"}}')
+    check(raw(b, "v1", "/n")["spec"]["image"] == "zz", "patch")
+    for image in ("one", "two"):
+        beta["spec"]["picture"] = image
+        b.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=json.dumps(beta))
+        check(raw(b, "v1", "/n")["spec"]["image"] == image, "apply")
+    beta["spec"]["picture"] = "x" * 21
+    done = b.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(beta), ok=False)
+    check("spec.picture: Too long" in done.stderr, done.stderr)
+    beta["spec"] = {"picture": "x", "image": "x"}
+    done = b.kubectl("create", "-f", "-", stdin=json.dumps(dict(beta, metadata={"name": "m"})), ok=False)
+    check('unknown field "spec.image"' in done.stderr, done.stderr)
+    # a watch: what is there, then what changes, in order
+    watch = subprocess.Popen([b.kubectl_program, "get", "gizmos.v1beta1.demo.example.com", "-o", "json", "-w"], env=b.env,
+                             stdout=subprocess.PIPE, text=True)
+    try:
+        seen = []
+
+        def read():
+            decoder, text = json.JSONDecoder(), ""
+            for line in watch.stdout:
+                text += line
+                if line == "}\n":
+                    seen.append(decoder.decode(text))
+                    text = ""
+        threading.Thread(target=read, daemon=True).start()
+        wait_for("what is there", lambda: len(seen) >= 3)
+        for i in range(5):
+            b.kubectl("patch", "gizmo", "v", "--type=merge", "-p", json.dumps({"spec": {"image": f"i{i}"}}))
+        wait_for("the changes", lambda: seen[-1]["spec"].get("picture") == "i4")
+        got = [s["spec"]["picture"] for s in seen[3:]]
+        check(got == [f"i{i}" for i in range(5)], got)
+    finally:
+        watch.kill()
+        watch.wait()
+    b.kubectl("delete", "gizmos.v1beta1.demo.example.com", "n")
+    hook.close()
+
+
+def test_conversion_failures(b):
+    """A webhook that is away, says no, or says something else than it was asked."""
+    hook = Webhook(b.root)
+    established(b, hook.definition(("v3", "v1beta1")))
+    b.apply(gizmo("v"))
+    raw(b, "v1beta1", "/v")
+    check(hook.server.reviews[0]["apiVersion"] == "apiextensions.k8s.io/v1beta1", hook.server.reviews)
+    b.apply(hook.definition(("v1",)))
+
+    def no(answer):
+        answer["response"]["result"] = {"status": "Failure", "message": "not today"}
+
+    def other_name(answer):
+        answer["response"]["convertedObjects"][0]["metadata"]["name"] = "other"
+
+    def none(answer):
+        answer["response"]["convertedObjects"] = []
+
+    def other_uid(answer):
+        answer["response"]["uid"] = "1"
+
+    def other_version(answer):
+        answer["response"]["convertedObjects"][0]["apiVersion"] = "demo.example.com/v7"
+    prefix = "conversion webhook for demo.example.com/v1, Kind=Gizmo "
+    for i, (spoil, text) in enumerate((
+            (no, "failed: not today"), (none, "returned 0 objects, expected 1"),
+            (other_name, "returned invalid object: must have the same name: v != other"),
+            (other_uid, "failed: expected response.uid="),
+            (other_version, "invalid groupVersion (expected demo.example.com/v1beta1, received demo.example.com/v7)"))):
+        hook.server.spoil = spoil
+        b.kubectl("annotate", "--overwrite", "gizmo", "v", f"round={i}")
+        for rest in ("/v", ""):
+            said = raw(b, "v1beta1", rest, ok=False)
+            check(prefix in said and text in said, f"{text!r} is not in {said!r}")
+    hook.server.spoil = no
+    beta = gizmo("n", "v1beta1")
+    beta["spec"] = {"picture": "z"}
+    done = b.kubectl("create", "-f", "-", stdin=json.dumps(beta), ok=False)
+    check("not today" in done.stderr and "cannot be handled as a Gizmo" in done.stderr, done.stderr)
+    hook.server.spoil = None
+    wait_for("another try", lambda: b.kubectl("create", "-f", "-", stdin=json.dumps(beta), ok=False).returncode == 0)
+    hook.close()
+    b.kubectl("annotate", "--overwrite", "gizmo", "v", "round=away")
+    check(prefix + "failed: Post " in raw(b, "v1beta1", "/v", ok=False), "away")
+    check(raw(b, "v1", "/v")["spec"]["image"] == "x", "what is stored is read without it")
+
+
+def test_storage_moves_with_a_webhook(b):
+    """Objects that lie in the old version of storage are converted when they are read, and stored anew when written."""
+    hook = Webhook(b.root)
+    crd = hook.definition()
     established(b, crd)
     b.apply(gizmo("v"))
-    path = "/apis/demo.example.com/{}/namespaces/default/gizmos{}"
-    check(json.loads(b.kubectl("get", "--raw", path.format("v1", "/v")))["spec"]["image"] == "x", "what is stored")
-    for name in ("/v", ""):
-        done = b.kubectl("get", "--raw", path.format("v1beta1", name), ok=False)
-        check(done.returncode != 0 and "conversion webhooks are not called here" in done.stderr, done.stderr + done.stdout)
-    done = b.kubectl("create", "-f", "-", stdin=json.dumps(gizmo("w", "v1beta1")), ok=False)
-    check("conversion webhooks are not called here" in done.stderr, done.stderr)
+    for v in crd["spec"]["versions"]:
+        v["storage"] = not v["storage"]
+    b.apply(crd)
+    wait_for("storedVersions", lambda: b.get("crd", crd["metadata"]["name"])["status"]["storedVersions"] == ["v1", "v1beta1"])
+    b.stop()
+    b.up()
+    check(raw(b, "v1beta1", "/v")["spec"]["picture"] == "x", "read")
+    check(raw(b, "v1", "/v")["spec"]["image"] == "x", "read in the old version")
+    b.kubectl("label", "gizmos.v1.demo.example.com", "v", "a=b")
+    check(raw(b, "v1beta1", "/v")["spec"]["picture"] == "x", "read after a write")
+    hook.close()
 
 
 def test_versions(b):

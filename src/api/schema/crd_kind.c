@@ -315,13 +315,6 @@ static bool is_mixed(yyjson_val *crd, struct str storage) {
     return false;
 }
 
-/* Only somebody else's webhook knows how, and nobody calls it: no answer rather than a wrong one. */
-static int convert_refused(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err) {
-    return err_set(err, ERR_UNAVAILABLE,
-                   "conversion webhooks are not called here: this version cannot be converted to "
-                   "or from the one that is stored");
-}
-
 /* Kinds that we have tables of are converted by ourselves, where their definition says that a webhook does: it would be
  * ours. NULL: a version is only renamed. */
 static const struct kind_version *own_conversion(const struct crd_row *r, yyjson_val *crd,
@@ -392,10 +385,9 @@ static int make_versions(struct crd_row *r, yyjson_val *crd, yyjson_val *const *
         if (ours != NULL) {
             v[i].to_storage = ours->to_storage;
             v[i].from_storage = ours->from_storage;
-        } else if (i != r->k.storage && webhook) {
-            v[i].to_storage = v[i].from_storage = convert_refused;
         }
-        v[i].converts = ours != NULL;
+        v[i].asks = webhook && ours == NULL && v[i].from_storage != NULL;
+        v[i].converts = ours != NULL || (v[i].asks && i != r->k.storage);
     }
     static const char *const scale[] = {"scale", NULL};
     r->k.versions = v;

@@ -185,10 +185,29 @@ static int set_api_version(yyjson_mut_doc *d, const struct kind *k, const char *
     return json_mset_str(d, yyjson_mut_doc_get_root(d), "apiVersion", str_of(text));
 }
 
+static kind_converter *converter;
+static void *converter_ctx;
+
+void kinds_converter(kind_converter *f, void *ctx) {
+    converter = f;
+    converter_ctx = ctx;
+}
+
+static int convert_outside(const struct kind *k, const char *version, yyjson_mut_doc *d,
+                           struct err *err) {
+    return converter != NULL ? converter(converter_ctx, k, version, d, err)
+                             : err_set(err, ERR_UNAVAILABLE,
+                                       "conversion webhooks are not called here: this version "
+                                       "cannot be converted to or from the one that is stored");
+}
+
 int codec_to_storage(const struct kind *k, const struct kind_version *from, yyjson_mut_doc *d,
                      struct err *err) {
     if (from->to_storage == NULL) {
         return 0;
+    }
+    if (from->asks) {
+        return convert_outside(k, kind_storage(k)->version, d, err);
     }
     int r = from->to_storage(d, yyjson_mut_doc_get_root(d), err);
     return r < 0 ? r : set_api_version(d, kind_stored(k), kind_storage(k)->version);
@@ -198,6 +217,9 @@ int codec_from_storage(const struct kind *k, const struct kind_version *to, yyjs
                        struct err *err) {
     if (to->from_storage == NULL) {
         return 0;
+    }
+    if (to->asks) {
+        return convert_outside(k, to->version, d, err);
     }
     int r = to->from_storage(d, yyjson_mut_doc_get_root(d), err);
     return r < 0 ? r : set_api_version(d, k, to->version);

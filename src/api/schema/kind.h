@@ -45,6 +45,7 @@ struct kind_version {
     bool hidden; /* not served: objects are only stored in it */
     /* Of a custom kind: to and from storage change more than the name of the version */
     bool converts;
+    bool asks; /* somebody else's webhook knows how: kinds_converter's function is called */
     const struct scale_paths *scale; /* NULL: none, or a custom kind's (crd_kind_scale) */
     /* Custom kinds have these in each version; NULL: the kind's. */
     const struct column *columns;
@@ -137,6 +138,12 @@ const struct kind_version *kind_version(const struct kind *k, struct str version
 const struct kind_version *kind_storage(const struct kind *k);
 /* "v1", "batch/v1": of the storage version. */
 const char *kind_api_version(const struct kind *k);
+
+/* Who converts objects of versions that ask: to `version`, in place, whatever version d is in. ERR_AGAIN: it is not
+ * known yet (server/kit/convert.h). NULL: nobody, and such conversions fail. */
+typedef int kind_converter(void *ctx, const struct kind *k, const char *version, yyjson_mut_doc *d,
+                           struct err *err);
+void kinds_converter(kind_converter *f, void *ctx);
 
 /* A conversion between versions that differ in name only. */
 int convert_nothing(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);

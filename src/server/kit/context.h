@@ -20,6 +20,7 @@ struct streams;
 struct turns;
 struct write;
 struct crds;
+struct conversions;
 struct openapi_sums;
 struct server_writer;
 struct server_metrics;
@@ -31,15 +32,16 @@ struct server {
     struct server_options o;
     struct clock *clock;
     struct http_server *http;
-    struct watch_hub *hub;          /* watch.c */
-    struct virtual_hub *computed;   /* virtual_stream.c */
-    struct streams *streams;        /* streams.c */
-    struct turns *turns;            /* turns.c */
-    struct server_writer *writer;   /* writer.c */
-    struct hooks *hooks;            /* hooks.c */
-    struct server_metrics *metrics; /* health.c */
-    struct crds *crds;              /* crd.c */
-    struct yaml_job *yaml_jobs;     /* yaml_body.c */
+    struct watch_hub *hub;           /* watch.c */
+    struct virtual_hub *computed;    /* virtual_stream.c */
+    struct streams *streams;         /* streams.c */
+    struct turns *turns;             /* turns.c */
+    struct server_writer *writer;    /* writer.c */
+    struct hooks *hooks;             /* hooks.c */
+    struct server_metrics *metrics;  /* health.c */
+    struct crds *crds;               /* crd.c */
+    struct conversions *conversions; /* convert.c */
+    struct yaml_job *yaml_jobs;      /* yaml_body.c */
     size_t n_yaml_jobs;
     struct talk_line *lines;         /* talk/line.c: sessions with pods */
     struct timer *lines_timer;       /* looks for idle ones while there are any */
@@ -72,9 +74,10 @@ struct call {
     void *detach_ctx;
     struct oidc_waiter waiter; /* while who asks is being found out */
     bool answered;
-    bool upgraded;            /* it is audited already */
-    bool quiet;               /* warnings are dropped: a write runs again */
-    struct call *next, *prev; /* of the streams under way, while `streams` */
+    bool upgraded;                /* it is audited already */
+    bool quiet;                   /* warnings are dropped: a write runs again */
+    struct call_wait *converting; /* an answer that waits for a conversion, server.c */
+    struct call *next, *prev;     /* of the streams under way, while `streams` */
     bool streams;
 };
 

@@ -8,6 +8,7 @@
 
 /* route.c: classification, guard, limits, dispatch. */
 void route_request(void *ctx, struct http_request *r);
+void route_again(struct call *c);                   /* a read that waited */
 bool route_head(void *ctx, struct http_request *r); /* http_server_options.head */
 /* c->arena renderer for the request's kind, version and representation. */
 struct render call_render(struct call *c);

@@ -44,6 +44,21 @@ static int write_converted(const struct render *r, const struct object *o, bool 
     return 0;
 }
 
+static int converted_tree(const struct render *r, const struct object *o, yyjson_val **ret,
+                          struct err *err) {
+    struct buf b;
+    yyjson_doc *doc;
+    buf_init(&b, 0);
+    int code = write_converted(r, o, false, &b, err);
+    struct str text = code == 0 ? arena_str(r->scratch, buf_view(&b)) : (struct str){0};
+    buf_release(&b);
+    code = code ? code : json_parse(r->scratch, text, &doc, err);
+    if (code == 0) {
+        *ret = yyjson_doc_get_root(doc);
+    }
+    return code;
+}
+
 static int write_metadata(const struct render *r, const struct object *o, struct buf *out,
                           struct err *err) {
     yyjson_doc *doc;
@@ -95,6 +110,12 @@ static int write_row(const struct render *r, const struct object *o, struct buf 
         return code;
     }
     yyjson_val *root = yyjson_doc_get_root(doc);
+    if (r->kv->converts || r->kv->asks) { /* columns are of the version asked for */
+        code = converted_tree(r, o, &root, err);
+        if (code != 0) {
+            return code;
+        }
+    }
     buf_c(out, "{\"cells\":");
     codec_cells(r->kind, r->kv, root, r->now, out);
     write_row_conditions(r, root, out);

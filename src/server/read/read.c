@@ -47,6 +47,7 @@ struct listing {
     bool streams; /* it may become one */
     bool more;    /* the step ended before the list */
     size_t looks;
+    size_t unknown;                  /* bytes of objects whose conversion is not known yet */
     struct str after_ns, after_name; /* the last object that was looked at; owned */
     struct answer_turn turn;
 };
@@ -90,8 +91,15 @@ static bool list_each(void *ctx, const struct object *o) {
                           "the parameter limit");
         return false;
     }
+    size_t before = l->items.n;
     l->code = render_list_item(&l->render, o, l->n == 0, &l->items, &l->err);
     l->n++;
+    if (l->code == ERR_AGAIN) { /* the rest of the page is asked about in the same review */
+        l->items.n = before;
+        l->code = 0;
+        l->unknown += o->json.n;
+        return l->unknown < LIMIT_LIST_PAGE_BYTES;
+    }
     if (page_full(l)) {
         l->last_ns = arena_str(l->c->arena, o->ns);
         l->last_name = arena_str(l->c->arena, o->name);
@@ -207,6 +215,9 @@ static int run_listing(struct listing *l) {
         mirror_scan(c->s->o.mirror, k, l->pick.ns, list_each, l);
     }
     l->code = l->code ? l->code : l->pick.failed;
+    if (l->code == 0 && l->unknown > 0) {
+        return failure_set(&c->failure, c->arena, ERR_AGAIN, "a conversion webhook is being asked");
+    }
     if (l->code == 0) {
         l->code = arena_ok(c->arena); /* the key for the next page */
     }
@@ -313,7 +324,8 @@ void read_list(struct call *c) {
                           .render = call_render(c),
                           .limit = c->req.opt.limit,
                           .turn = {.call = c, .go = next_step}};
-    l->streams = l->limit == 0 && !c->media.yaml; /* YAML is made of the whole text */
+    /* YAML is made of the whole text, and what a webhook converts is asked for as a whole. */
+    l->streams = l->limit == 0 && !c->media.yaml && !c->req.kv->asks;
     buf_init(&l->items, 0);
     int r = settle_snapshot(l);
     if (r == 0 && (r = pick_init(&l->pick, &c->req, c->arena, &c->s->scratch, &l->err)) != 0) {

@@ -164,6 +164,10 @@ static void dispatch_resource(struct call *c) {
     call_fail(c);
 }
 
+void route_again(struct call *c) {
+    dispatch_resource(c);
+}
+
 static const struct server_page *page_of(struct server *s, struct str path) {
     for (size_t i = 0; i < s->o.n_pages; i++) {
         struct str prefix = str_of(s->o.pages[i].prefix);

@@ -16,6 +16,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "server/kit/convert.h"
 #include "server/kit/handlers.h"
 #include "server/kit/names.h"
 #include "server/kit/select.h"
@@ -37,6 +38,9 @@ struct watch {
     struct str after_ns, after_name; /* INITIAL: last key sent; owned */
     int64_t deadline, next_bookmark; /* monotonic */
     struct timer *timer;
+    struct convert_wait converting; /* it goes on when the next object's conversion is known */
+    bool stuck;                     /* in a scan: that object was met */
+    size_t ahead;                   /* bytes of objects asked about since */
     struct watch *next, *prev;
 };
 
@@ -161,6 +165,9 @@ static int watch_send(struct watch *w, const char *type, const struct object *o)
         f = &h->frames[at];
         frame_fill(f, w, type, o);
     }
+    if (f->code == 0) {
+        w->converting.rounds = 0;
+    }
     return f->code ? f->code : http_stream_write(w->call->http, buf_view(&f->text));
 }
 
@@ -223,9 +230,58 @@ void watch_send_error(struct call *c, const struct failure *f) {
     buf_release(&b);
 }
 
+/* ---- conversion webhooks ---- */
+
+/* The conversion of an object that is to be sent is not known yet: those behind it are asked about in the same review,
+ * as far as a page goes, and nothing is sent. False: the page is full. */
+static bool ask_about(struct watch *w, const struct object *o) {
+    struct render r = call_render(w->call);
+    struct err err = {0};
+    struct buf b;
+    buf_init(&b, 0);
+    if (pick_matches(&w->pick, o)) {
+        (void)render_object(&r, o, &b, &err);
+        w->ahead += o->json.n;
+    }
+    buf_release(&b);
+    return w->ahead < LIMIT_LIST_PAGE_BYTES;
+}
+
+/* The webhook failed: whoever watches is told why, and begins anew. */
+static void tell_failure(struct watch *w, const struct object *o) {
+    struct render r = call_render(w->call);
+    struct failure f;
+    struct err err = {0};
+    struct buf b;
+    buf_init(&b, 0);
+    if (w->call->req.kv->asks && render_object(&r, o, &b, &err) == ERR_INTERNAL) {
+        (void)failure_set(&f, w->call->arena, ERR_INTERNAL, "%s", err.text);
+        watch_send_error(w->call, &f);
+    }
+    buf_release(&b);
+}
+
+static void converted(struct convert_wait *c) {
+    struct watch *w = (struct watch *)((char *)c - offsetof(struct watch, converting));
+    watch_pump(w);
+}
+
+/* It goes on when the webhook has answered. False: it has ended. */
+static bool await_conversion(struct watch *w) {
+    w->stuck = false;
+    w->ahead = 0;
+    w->converting.ready = converted;
+    if (!convert_await(w->s, &w->converting)) {
+        watch_end(w);
+        return false;
+    }
+    return true;
+}
+
 /* ---- life ---- */
 
 static void watch_free(struct watch *w) {
+    convert_forget(&w->converting);
     if (w->feed != NULL) {
         if (w->prev != NULL) {
             w->prev->next = w->next;
@@ -308,8 +364,16 @@ static void on_change(void *ctx, const struct change *c) {
             continue;
         }
         const char *type = transition(w, c);
+        int r = w->pick.failed;
+        r = r == 0 && type != NULL ? send_change(w, type, c) : r;
+        if (r == ERR_AGAIN) {
+            w->state = WATCH_CATCHUP;
+            (void)await_conversion(w);
+            continue;
+        }
         w->rv = c->obj->rv;
-        if (w->pick.failed != 0 || (type != NULL && send_change(w, type, c) != 0)) {
+        if (r != 0) {
+            tell_failure(w, c->obj);
             watch_end(w); /* rather than with a hole: it resumes where it was */
         }
     }
@@ -347,25 +411,43 @@ static bool keep(struct str *to, struct str from) {
 static bool send_initial(void *ctx, const struct object *o) {
     struct watch *w = ctx;
     frames_forget(w->s->hub);
-    bool is = pick_matches(&w->pick, o);
-    if (w->pick.failed != 0 || (is && watch_send(w, ADDED, o) != 0)) {
-        w->state = WATCH_ENDED;
-        return false;
+    if (w->stuck) {
+        return ask_about(w, o);
     }
-    if (!is_full(w)) {
+    bool is = pick_matches(&w->pick, o);
+    int r = w->pick.failed;
+    r = r == 0 && is ? watch_send(w, ADDED, o) : r;
+    if (r == ERR_AGAIN) {
+        w->stuck = true;
         return true;
     }
-    if (!keep(&w->after_ns, o->ns) || !keep(&w->after_name, o->name)) {
+    bool full = is_full(w);
+    if (r == 0 && (full || w->call->req.kv->asks) &&
+        (!keep(&w->after_ns, o->ns) || !keep(&w->after_name, o->name))) {
+        r = ERR_NOMEM;
+    }
+    if (r != 0) {
+        tell_failure(w, o);
         w->state = WATCH_ENDED;
     }
-    return false;
+    return r == 0 && !full;
 }
 
 static bool send_missed(void *ctx, const struct change *c) {
     struct watch *w = ctx;
+    if (w->stuck) {
+        return ask_about(w, c->obj);
+    }
     const char *type = transition(w, c);
     frames_forget(w->s->hub);
-    if (w->pick.failed != 0 || (type != NULL && send_change(w, type, c) != 0)) {
+    int r = w->pick.failed;
+    r = r == 0 && type != NULL ? send_change(w, type, c) : r;
+    if (r == ERR_AGAIN) {
+        w->stuck = true;
+        return true;
+    }
+    if (r != 0) {
+        tell_failure(w, c->obj);
         w->state = WATCH_ENDED;
         return false;
     }
@@ -403,6 +485,10 @@ static bool pump_initial(struct watch *w) {
         watch_end(w);
         return false;
     }
+    if (w->stuck) {
+        (void)await_conversion(w);
+        return false;
+    }
     if (is_full(w)) {
         return false;
     }
@@ -425,6 +511,8 @@ static void pump_missed(struct watch *w) {
         watch_expired(w, oldest);
     } else if (r != 0 || w->state == WATCH_ENDED) {
         watch_end(w);
+    } else if (w->stuck) {
+        (void)await_conversion(w);
     } else if (!is_full(w)) {
         w->state = WATCH_LIVE;
     }

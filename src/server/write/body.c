@@ -3,6 +3,7 @@
 #include "server/write/body.h"
 
 #include "api/schema/codec.h"
+#include "api/schema/crd_schema.h"
 #include "base/limits.h"
 #include "wire/json/json.h"
 #include "wire/yaml.h"
@@ -161,6 +162,27 @@ static int check_type(struct write *w) {
     return 0;
 }
 
+/* What a webhook converts is filled and judged by the version that it was written in before: the webhook may rely on
+ * that. After it the version of storage has its say, as for all others. */
+static int judge_as_asked(struct write *w) {
+    const struct api_request *q = w->req;
+    struct causes causes = {.arena = w->arena};
+    struct err err = {0};
+    bool status = str_is(q->subresource, "status");
+    int code = (status ? codec_default_status_in : codec_default_in)(q->kind, q->kv, w->doc, &err);
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);
+    if (code == 0) {
+        crd_validate(q->kv->schema->custom, root, NULL, &causes);
+        code = arena_ok(w->arena);
+    }
+    if (code != 0) {
+        return failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
+    }
+    return causes.n == 0 ? 0
+                         : failure_invalid(&w->failure, w->arena, q->kind->group, q->kind->kind,
+                                           json_mstr_at(root, "metadata.name"), &causes);
+}
+
 static int prune_and_convert(struct write *w, struct reports *r) {
     const struct api_request *q = w->req;
     struct err err = {0};
@@ -175,13 +197,18 @@ static int prune_and_convert(struct write *w, struct reports *r) {
     if (code != 0) {
         return code;
     }
+    if (q->kv->asks && (code = judge_as_asked(w)) != 0) {
+        return code;
+    }
     if (q->kv->to_storage != NULL) {
         code = codec_to_storage(q->kind, q->kv, w->doc, &err);
-        if (code != 0) {
-            return body_bad(w, &err);
-        }
     }
-    return 0;
+    if (code == ERR_INTERNAL && q->kv->asks) {
+        return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
+                           "%s in version \"%s\" cannot be handled as a %s: %s", q->kind->kind,
+                           q->kv->version, q->kind->kind, err.text);
+    }
+    return code != 0 ? body_bad(w, &err) : 0;
 }
 
 int body_decode(struct write *w) {

@@ -457,12 +457,6 @@ int crd_admit(struct write *w) {
     }
     size_t i, n;
     yyjson_val *versions = json_path(crd, "spec.versions");
-    if (str_is(json_str_at(crd, "spec.conversion.strategy"), "Webhook") &&
-        !crd_converts(json_str_at(crd, "spec.group"), json_str_at(crd, "spec.names.kind"))) {
-        warn(
-            w,
-            STR("spec.conversion: the webhook is not called; only the stored version can be used"));
-    }
     yyjson_arr_foreach(versions, i, n, v) {
         r = r ? r : try_schema(w, v);
     }

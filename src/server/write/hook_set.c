@@ -26,11 +26,11 @@ static int read_hook(struct hook_set *s, yyjson_val *tree, struct hook *ret) {
     return r;
 }
 
-int hook_set_new(struct loop *l, const struct object *o, struct hook_set **ret) {
+/* An empty set of the object, and the object's tree. */
+static int set_new(struct loop *l, const struct object *o, size_t hooks, struct hook_set **ret,
+                   yyjson_val **ret_tree) {
     struct hook_set *s = mem_zalloc(sizeof(*s));
     yyjson_doc *doc;
-    yyjson_val *hook;
-    size_t i, n;
     if (s == NULL) {
         return ERR_NOMEM;
     }
@@ -39,19 +39,39 @@ int hook_set_new(struct loop *l, const struct object *o, struct hook_set **ret) 
     s->loop = l;
     s->rv = o->rv;
     s->name = arena_str(&s->arena, o->name);
-    if (object_tree(o, &s->arena, &doc, NULL) != 0) {
+    s->v = ARENA_ARRAY(&s->arena, struct hook, hooks);
+    if (s->v == NULL || object_tree(o, &s->arena, &doc, NULL) != 0) {
         hook_set_unref(s);
         return ERR_NOMEM;
     }
-    yyjson_val *list = json_get(yyjson_doc_get_root(doc), STR("webhooks"));
-    s->v = ARENA_ARRAY(&s->arena, struct hook, yyjson_arr_size(list) + 1);
-    if (s->v == NULL) {
-        hook_set_unref(s);
+    *ret = s;
+    *ret_tree = yyjson_doc_get_root(doc);
+    return 0;
+}
+
+int hook_set_new(struct loop *l, const struct object *o, struct hook_set **ret) {
+    struct hook_set *s;
+    yyjson_val *tree, *hook;
+    size_t i, n;
+    if (set_new(l, o, LIMIT_WEBHOOKS, &s, &tree) != 0) {
         return ERR_NOMEM;
     }
+    yyjson_val *list = json_get(tree, STR("webhooks"));
     yyjson_arr_foreach(list, i, n, hook) {
         s->n += s->n < LIMIT_WEBHOOKS && read_hook(s, hook, &s->v[s->n]) == 0;
     }
+    *ret = s;
+    return 0;
+}
+
+int hook_set_of_conversion(struct loop *l, const struct object *o, struct hook_set **ret) {
+    struct hook_set *s;
+    yyjson_val *tree;
+    if (set_new(l, o, 1, &s, &tree) != 0) {
+        return ERR_NOMEM;
+    }
+    s->v[0] = (struct hook){.set = s, .tree = json_path(tree, "spec.conversion.webhook")};
+    s->n = 1;
     *ret = s;
     return 0;
 }

@@ -38,6 +38,8 @@ struct hook_set {
 
 /* 0 and a set with one reference. ERR_NOMEM; webhooks that cannot be read are left out. */
 int hook_set_new(struct loop *l, const struct object *o, struct hook_set **ret);
+/* The same with one hook: the conversion webhook of a CustomResourceDefinition; its tree is spec.conversion.webhook. */
+int hook_set_of_conversion(struct loop *l, const struct object *o, struct hook_set **ret);
 struct hook_set *hook_set_ref(struct hook_set *s);
 void hook_set_unref(struct hook_set *s); /* clients go at the end of the loop's turn */
 

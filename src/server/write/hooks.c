@@ -190,21 +190,6 @@ void hooks_abandon_all(struct server *s, const void *ctx) {
 
 /* ---- asking ---- */
 
-static void run_again(struct hook_wait *wait) {
-    struct write *w = wait->w;
-    w->failure = (struct failure){0};
-    w->old = NULL;
-    w->old_tree = NULL;
-    w->doc = NULL;
-    w->obj = NULL;
-    w->status_alone = false;
-    w->http = 0;
-    if (w->call != NULL) {
-        w->call->quiet = true; /* it was warned in the first run */
-    }
-    write_run(w);
-}
-
 static void answered(void *ctx, const struct http_reply *r) {
     struct hook_call *c = ctx;
     struct hook_wait *wait = c->wait;
@@ -212,7 +197,7 @@ static void answered(void *ctx, const struct http_reply *r) {
     hook_read_answer(&wait->arena, c->uid, r, &c->answer);
     wait->h->n_calls--;
     if (--wait->n_open == 0) {
-        run_again(wait);
+        write_again(wait->w);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "api/schema/strategic.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "server/kit/convert.h"
 #include "server/managed/track.h"
 #include "server/write/admit.h"
 #include "server/write/body.h"
@@ -72,6 +73,30 @@ static void beside_drop(struct write *w) {
     }
 }
 
+void write_again(struct write *w) {
+    w->failure = (struct failure){0};
+    w->old = NULL;
+    w->old_tree = NULL;
+    w->doc = NULL;
+    w->obj = NULL;
+    w->applied = NULL;
+    w->status_alone = false;
+    w->http = 0;
+    if (w->call != NULL) {
+        w->call->quiet = true; /* it was warned in the first run */
+    }
+    write_run(w);
+}
+
+void write_abandon(struct write *w) {
+    if (convert_forget_write(w)) {
+        w->failure = (struct failure){.code = ERR_GONE, .http = 500, .reason = "InternalError"};
+        write_finish(w);
+    } else {
+        hooks_abandon(w);
+    }
+}
+
 /* ---- writes ---- */
 
 struct write *write_new(struct server *s) {
@@ -96,6 +121,7 @@ void write_free(struct write *w) {
     object_unref(w->own);
     beside_drop(w);
     hooks_forget(w);
+    (void)convert_forget_write(w);
     struct server *s = w->s;
     if (s->n_spare_writes >= SPARE_WRITES) {
         mem_free(w);
@@ -132,6 +158,12 @@ static void too_large(struct write *w) {
 }
 
 void write_finish(struct write *w) {
+    /* One of many writes of a request (sweep.c) does not wait: nobody would tell it that the peer is gone. */
+    bool may_wait = w->call != NULL || w->behalf != WRITE_FOR_USER;
+    if (w->failure.code == ERR_AGAIN && may_wait && convert_await_write(w)) {
+        beside_drop(w);
+        return;
+    }
     if (w->http == 0) {
         w->http = 200;
     }
@@ -206,6 +238,28 @@ void write_stage(struct write *w, int type, struct object *obj) {
     }
 }
 
+/* Objects lie in the store in the version that was that of storage when they were written. */
+static int as_stored_now(struct write *w) {
+    struct err err = {0};
+    struct buf b;
+    yyjson_doc *doc;
+    yyjson_mut_doc *d = json_mut_copy(w->arena, w->old_tree);
+    int r = d == NULL ? err_set(&err, ERR_NOMEM, "out of memory")
+                      : codec_from_storage(w->req->kind, kind_storage(w->req->kind), d, &err);
+    buf_init(&b, 0);
+    if (r == 0) {
+        json_write_mut(&b, yyjson_mut_doc_get_root(d));
+        struct str text = arena_str(w->arena, buf_view(&b));
+        r = json_parse(w->arena, text, &doc, &err);
+    }
+    buf_release(&b);
+    if (r != 0) {
+        return failure_err(&w->failure, w->arena, &err);
+    }
+    w->old_tree = yyjson_doc_get_root(doc);
+    return 0;
+}
+
 int write_load(struct write *w) {
     const struct api_request *q = w->req;
     w->old = mirror_pending(w->s->o.mirror, kind_stored(q->kind), request_key_ns(q), q->name);
@@ -219,7 +273,7 @@ int write_load(struct write *w) {
         return failure_err(&w->failure, w->arena, &err);
     }
     w->old_tree = yyjson_doc_get_root(doc);
-    return 0;
+    return kind_storage(q->kind)->asks && q->verb != VERB_DELETE ? as_stored_now(w) : 0;
 }
 
 /* A value of the wrong type in a built-in kind does not even decode upstream: 400 that names the field. Custom kinds
@@ -392,7 +446,7 @@ static int admit(struct write *w) {
 
 /* A step that answered ERR_AGAIN waits, and runs again by itself. */
 static void stop(struct write *w, int code) {
-    if (code != ERR_AGAIN) {
+    if (code != ERR_AGAIN || w->failure.code == ERR_AGAIN) {
         write_finish(w);
     }
 }

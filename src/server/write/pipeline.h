@@ -19,6 +19,7 @@
 #include "server/kit/context.h"
 
 struct beside;
+struct write_wait;
 struct hook_wait;
 struct track;
 
@@ -59,10 +60,11 @@ struct write {
     yyjson_val *old_tree;     /* storage version, with resourceVersion */
     yyjson_mut_doc *doc;      /* the object to be */
     bool status_alone; /* doc is the stored object but for its status, and a resourceVersion */
-    struct hook_wait *asked; /* of webhooks (hooks.h); NULL: nothing */
-    bool unasked;            /* webhooks are not asked */
-    bool evicts;             /* it deletes a pod for an eviction */
-    struct track *applied;   /* of an apply: who manages the fields of doc; NULL: none */
+    struct hook_wait *asked;       /* of webhooks (hooks.h); NULL: nothing */
+    struct write_wait *converting; /* of conversion webhooks (await.c); NULL: nothing */
+    bool unasked;                  /* webhooks are not asked */
+    bool evicts;                   /* it deletes a pod for an eviction */
+    struct track *applied;         /* of an apply: who manages the fields of doc; NULL: none */
     /* Of an apply that creates: it as it came; `req` says create */
     const struct api_request *patch;
     struct beside *beside; /* what it changes of other objects; NULL: nothing */
@@ -78,6 +80,11 @@ void write_free(struct write *w);
 void write_release_spares(struct server *s);
 
 void write_run(struct write *w);
+/* It waited, and runs again from the start on the newest state. */
+void write_again(struct write *w);
+/* Nothing of it is staged and whoever sent it is gone: what it waits for is forgotten, and it ends with ERR_GONE. No-op
+ * when it waits for nothing. */
+void write_abandon(struct write *w);
 
 /* For remove.c, subresource.c: the last step. Takes obj over. type is enum change_type. */
 void write_stage(struct write *w, int type, struct object *obj);

@@ -16,7 +16,7 @@ void write_orphan(struct call *c, void *ctx) {
     struct write *w = ctx;
     w->call = NULL;
     w->orphaned = true;
-    hooks_abandon(w); /* nothing of it is staged yet */
+    write_abandon(w); /* nothing of it is staged yet */
 }
 
 struct call *write_answered(struct write *w) {
