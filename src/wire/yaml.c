@@ -21,7 +21,8 @@ struct level {
     yyjson_mut_val *value; /* object or array */
     struct json_edit edit; /* of an object: its members, to find duplicates */
     bool has_key, is_merge;
-    struct str key;        /* waiting for its value */
+    struct str key; /* waiting for its value */
+    size_t key_line;
     yyjson_mut_val *merge; /* array of objects to merge at the end, or NULL */
     struct str anchor;
 };
@@ -36,6 +37,7 @@ struct reader {
     size_t cap, seen;
     yaml_mark_t mark;
     struct err *err;
+    const struct yaml_repeats *repeats; /* NULL: they are errors */
 };
 
 static int fail(struct reader *r, int code, const char *text) {
@@ -117,7 +119,10 @@ static int put(struct reader *r, yyjson_mut_val *v) {
     if (l->is_merge) {
         return add_merge(r, l, v);
     }
-    if (json_edit_get(&l->edit, l->key)) {
+    bool again = json_edit_get(&l->edit, l->key) != NULL;
+    if (again && r->repeats != NULL) {
+        r->repeats->found(r->repeats->ctx, l->key_line + 1, l->key);
+    } else if (again) {
         return err_set(r->err, ERR_SYNTAX, "line %zu, column %zu: key \"%.*s\" already set in map",
                        r->mark.line + 1, r->mark.column + 1, STR_ARG(str_head(l->key, 128)));
     }
@@ -159,6 +164,7 @@ static int on_scalar(struct reader *r, const yaml_event_t *e) {
         struct level *l = &r->levels[r->depth - 1];
         l->is_merge = s.type == YAML_SCALAR_MERGE;
         l->has_key = true;
+        l->key_line = r->mark.line;
         if (s.type == YAML_SCALAR_NULL) {
             return fail(r, ERR_SYNTAX, "a key cannot be null");
         }
@@ -200,6 +206,7 @@ static int on_alias(struct reader *r, const yaml_event_t *e) {
         struct level *l = &r->levels[r->depth - 1];
         l->key = json_mstr(v);
         l->has_key = true;
+        l->key_line = r->mark.line;
         l->is_merge = false;
         return yyjson_mut_is_str(v) ? 0 : fail(r, ERR_SYNTAX, "a key must be a scalar");
     }
@@ -335,7 +342,8 @@ static bool too_many_directives(struct str text) {
     return false;
 }
 
-int yaml_parse(struct arena *a, struct str text, struct yaml_docs *ret, struct err *err) {
+static int parse(struct arena *a, struct str text, const struct yaml_repeats *repeats,
+                 struct yaml_docs *ret, struct err *err) {
     struct reader *r = ARENA_NEW(a, struct reader);
     yaml_parser_t p;
     if (too_many_directives(text)) {
@@ -346,6 +354,7 @@ int yaml_parse(struct arena *a, struct str text, struct yaml_docs *ret, struct e
     }
     r->arena = a;
     r->err = err;
+    r->repeats = repeats;
     yaml_parser_set_encoding(&p, YAML_UTF8_ENCODING); /* not what a byte order mark says */
     yaml_parser_set_input_string(&p, (const unsigned char *)(text.p ? text.p : ""), text.n);
     int code = run(r, &p);
@@ -360,9 +369,14 @@ int yaml_parse(struct arena *a, struct str text, struct yaml_docs *ret, struct e
     return code;
 }
 
-int yaml_parse_one(struct arena *a, struct str text, yyjson_mut_doc **ret, struct err *err) {
+int yaml_parse(struct arena *a, struct str text, struct yaml_docs *ret, struct err *err) {
+    return parse(a, text, NULL, ret, err);
+}
+
+int yaml_parse_lax(struct arena *a, struct str text, const struct yaml_repeats *repeats,
+                   yyjson_mut_doc **ret, struct err *err) {
     struct yaml_docs docs;
-    int r = yaml_parse(a, text, &docs, err);
+    int r = parse(a, text, repeats, &docs, err);
     if (r == 0 && docs.n != 1) {
         r = err_set(err, ERR_SYNTAX, "exactly one YAML document is expected, not %zu", docs.n);
     }
@@ -370,4 +384,8 @@ int yaml_parse_one(struct arena *a, struct str text, yyjson_mut_doc **ret, struc
         *ret = docs.v[0];
     }
     return r;
+}
+
+int yaml_parse_one(struct arena *a, struct str text, yyjson_mut_doc **ret, struct err *err) {
+    return yaml_parse_lax(a, text, NULL, ret, err);
 }

@@ -22,6 +22,13 @@ struct yaml_docs {
 int yaml_parse(struct arena *a, struct str text, struct yaml_docs *ret, struct err *err);
 /* Exactly one document, else ERR_SYNTAX. */
 int yaml_parse_one(struct arena *a, struct str text, yyjson_mut_doc **ret, struct err *err);
+/* The same; but of keys that stand twice the last one counts, and each further one is told with its line (from 1). */
+struct yaml_repeats {
+    void (*found)(void *ctx, size_t line, struct str key);
+    void *ctx;
+};
+int yaml_parse_lax(struct arena *a, struct str text, const struct yaml_repeats *repeats,
+                   yyjson_mut_doc **ret, struct err *err);
 
 /* Block style, two spaces, keys in the document's order, one newline at the end; strings are quoted where a plain one
  * would read as something else, multi-line ones are literal blocks. What is written reads back equal. */

@@ -299,6 +299,61 @@ def test_discovery(b):
     check(status == 406 and json.loads(data)["reason"] == "NotAcceptable", data)
 
 
+def test_field_validation(b):
+    """Unknown and duplicate fields, by fieldValidation, in the order and with the texts of a kube-apiserver."""
+    get = Http(b)
+    established(b, definition())
+    deployment = """{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "unknownMeta": 1,
+        "labels": {"app": "n", "app": "n"}}, "spec": {"unknownField": "foo", "replicas": 2, "replicas": 3,
+        "selector": {"matchLabels": {"app": "n"}}, "template": {"metadata": {"labels": {"app": "n"}}, "spec": {
+        "containers": [{"name": "n", "image": "i", "bogus": 1, "image": "j"}]}}}}"""
+    faults = ['unknown field "metadata.unknownMeta"', 'duplicate field "metadata.labels.app"',
+              'unknown field "spec.unknownField"', 'duplicate field "spec.replicas"',
+              'unknown field "spec.template.spec.containers[0].bogus"',
+              'duplicate field "spec.template.spec.containers[0].image"']
+    path = "/apis/apps/v1/namespaces/default/deployments?fieldManager=m&dryRun=All&fieldValidation="
+    status, _, data = get(path + "Strict", "POST", deployment, Content_Type="application/json")
+    message = json.loads(data)["message"]
+    check(status == 400 and message == 'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: '
+          + ", ".join(faults), message)
+    status, r, data = get(path + "Warn", "POST", deployment, Content_Type="application/json")
+    check(status == 201 and json.loads(data)["spec"]["replicas"] == 3, data)
+    check([w[7:-1].replace('\\"', '"') for w in r.headers.get_all("Warning")] == faults, r.headers.get_all("Warning"))
+    status, r, _ = get(path + "Ignore", "POST", deployment, Content_Type="application/json")
+    check(status == 201 and r.getheader("Warning") is None, status)
+    check(get(path + "Maybe", "POST", deployment, Content_Type="application/json")[0] == 422, "an unknown word")
+    foo = """{"apiVersion": "foo.example.com/v1", "kind": "Foo", "metadata": {"name": "a", "odd": 1}, "top": 1,
+        "spec": {"bars": [{"name": "x", "nope": 1}], "open": {"x": 1, "x": 2}, "template": {"apiVersion": "v1",
+        "kind": "Pod", "metadata": {"name": "p", "strange": 1}, "spec": {}}}}"""
+    path = "/apis/foo.example.com/v1/namespaces/default/foos?fieldManager=m&dryRun=All&fieldValidation="
+    status, _, data = get(path + "Strict", "POST", foo, Content_Type="application/json")
+    message = json.loads(data)["message"]
+    for fault in ('duplicate field "spec.open.x"', 'unknown field "metadata.odd"', 'unknown field "spec.bars[0].nope"',
+                  'unknown field "spec.template.metadata.strange"', 'unknown field "top"'):
+        check(fault in message, f"{fault} is not in {message}")
+    check('"spec.open.x"' in message and status == 400, message)
+    status, _, data = get(path + "Warn", "POST", foo, Content_Type="application/json")
+    made = json.loads(data)
+    check(status == 201 and made["spec"]["open"] == {"x": 2} and "top" not in made, made)
+    check("strange" not in made["spec"]["template"]["metadata"], made)
+    yaml = "\napiVersion: foo.example.com/v1\nkind: Foo\nmetadata:\n  name: a\n  finalizers:\n  - a/b\nspec:\n" \
+           "  bars: []\n  kind: a\n  kind: b\n"
+    line = 'line 11: key "kind" already set in map'
+    one = "/apis/foo.example.com/v1/namespaces/default/foos/a?fieldManager=m&dryRun=All&fieldValidation="
+    status, _, data = get(one + "Strict", "PATCH", yaml, Content_Type="application/apply-patch+yaml")
+    check(status == 400 and json.loads(data)["message"] == "error strict decoding YAML: error converting YAML to JSON: yaml: "
+          "unmarshal errors:\n  " + line, data)
+    status, r, data = get(one + "Warn", "PATCH", yaml, Content_Type="application/apply-patch+yaml")
+    check(status == 201 and json.loads(data)["spec"]["kind"] == "b", data)
+    check(line in r.getheader("Warning").replace("\\", ""), r.getheader("Warning"))
+    status, r, data = get(path + "Strict", "POST", yaml + "  more: 1\n", Content_Type="application/yaml")
+    check(status == 400 and json.loads(data)["message"].endswith("strict decoding error: yaml: unmarshal errors:\n  " + line +
+                                                                 ', unknown field "spec.more"'), data)
+    yaml = yaml.replace("  kind: a\n", "  nope: 1\n")
+    status, _, data = get(one + "Strict", "PATCH", yaml, Content_Type="application/apply-patch+yaml")
+    check(b".spec.nope: field not declared in schema" in data, data)
+
+
 HELM = None
 
 

@@ -22,6 +22,14 @@ int codec_from_protobuf(struct str body, struct arena *a, yyjson_mut_doc **ret,
 /* Removes members that the schema does not know; calls unknown(ctx, path) for each when not NULL. */
 int codec_prune(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
                 void (*unknown)(void *ctx, struct str path), void *ctx);
+/* What is wrong with the names in a body by a kind's tables, in the order of the text: members that are not known, and
+ * such as stand twice. ERR_NOMEM. */
+struct codec_names {
+    void (*unknown)(void *ctx, struct str path);
+    void (*repeated)(void *ctx, struct str path);
+    void *ctx;
+};
+int codec_names(const struct schema *s, yyjson_val *body, const struct codec_names *names);
 int codec_prune_status(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
                        void (*unknown)(void *ctx, struct str path), void *ctx); /* there alone */
 

@@ -6,6 +6,7 @@
 #include "api/schema/codec.h"
 #include "api/schema/crd_schema.h"
 #include "api/walk/walk.h"
+#include "base/map.h"
 
 struct prune {
     void (*unknown)(void *ctx, struct str path);
@@ -143,5 +144,75 @@ int codec_prune(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
     prune_object(&p, s, obj, NULL);
     int r = buf_ok(&p.text);
     buf_release(&p.text);
+    return r;
+}
+
+/* ---- names, in the order of the text ---- */
+
+struct name_walk {
+    const struct codec_names *names;
+    struct buf text;
+    int code;
+};
+
+static void names_of(struct name_walk *w, const struct schema *s, const struct field *values,
+                     yyjson_val *v, const struct path *at);
+
+static void say(struct name_walk *w, void (*how)(void *ctx, struct str path),
+                const struct path *at) {
+    buf_reset(&w->text);
+    path_write(at, &w->text);
+    how(w->names->ctx, buf_view(&w->text));
+}
+
+static void names_of_field(struct name_walk *w, const struct field *f, yyjson_val *v,
+                           const struct path *at) {
+    size_t i, n;
+    yyjson_val *e;
+    if (f->shape == FIELD_MAP) {
+        names_of(w, NULL, f, v, at);
+    } else if (f->type == FIELD_OBJECT && f->shape == FIELD_ONE) {
+        names_of(w, f->of, NULL, v, at);
+    } else if (f->type == FIELD_OBJECT) {
+        yyjson_arr_foreach(v, i, n, e) {
+            struct path here = path_index(at, i);
+            names_of(w, f->of, NULL, e, &here);
+        }
+    }
+}
+
+/* An object of a table, or a map of `values`, which takes any names. */
+static void names_of(struct name_walk *w, const struct schema *s, const struct field *values,
+                     yyjson_val *v, const struct path *at) {
+    struct map seen;
+    size_t hint = 0;
+    yyjson_obj_iter it = yyjson_obj_iter_with(v);
+    map_init(&seen);
+    for (yyjson_val *k; yyjson_is_obj(v) && (k = yyjson_obj_iter_next(&it)) != NULL;) {
+        struct path here = {.up = at, .step = PATH_MEMBER, .name = json_str(k)};
+        const struct field *f = s == NULL ? values : schema_find(s, here.name, &hint);
+        if (f == NULL) {
+            say(w, w->names->unknown, &here);
+            continue;
+        }
+        if (map_get(&seen, here.name) != NULL) {
+            say(w, w->names->repeated, &here);
+        }
+        w->code = w->code ? w->code : map_put(&seen, here.name, k, NULL);
+        if (s != NULL) {
+            names_of_field(w, f, yyjson_obj_iter_get_val(k), &here);
+        } else if (f->type == FIELD_OBJECT) {
+            names_of(w, f->of, NULL, yyjson_obj_iter_get_val(k), &here);
+        }
+    }
+    map_release(&seen);
+}
+
+int codec_names(const struct schema *s, yyjson_val *body, const struct codec_names *names) {
+    struct name_walk w = {.names = names};
+    buf_init(&w.text, 0);
+    names_of(&w, s, NULL, body, NULL);
+    int r = w.code ? w.code : buf_ok(&w.text);
+    buf_release(&w.text);
     return r;
 }

@@ -15,7 +15,32 @@ struct reports {
     struct str v[REPORTED_MAX];
     size_t n;
     const char *what; /* "unknown" or "duplicate" */
+    size_t lines;     /* of them, those that are keys of YAML, which come first */
+    bool all;         /* unknown fields are among them already */
 };
+
+static void unknown(void *ctx, struct str path) {
+    struct reports *r = ctx;
+    if (r->n < REPORTED_MAX) {
+        r->v[r->n++] = arena_f(r->arena, "unknown field \"%.*s\"", STR_ARG(path));
+    }
+}
+
+static void repeated(void *ctx, struct str path) {
+    struct reports *r = ctx;
+    if (r->n < REPORTED_MAX) {
+        r->v[r->n++] = arena_f(r->arena, "duplicate field \"%.*s\"", STR_ARG(path));
+    }
+}
+
+static void repeated_line(void *ctx, size_t line, struct str key) {
+    struct reports *r = ctx;
+    if (r->n < REPORTED_MAX) {
+        r->v[r->n++] = arena_f(r->arena, "line %zu: key \"%.*s\" already set in map", line,
+                               STR_ARG(str_head(key, 128)));
+        r->lines = r->n;
+    }
+}
 
 static void report(void *ctx, struct str path) {
     struct reports *r = ctx;
@@ -32,6 +57,16 @@ static bool wants_reports(const struct write *w) {
     return w->behalf == WRITE_FOR_USER && !str_is(w->req->opt.field_validation, "Ignore");
 }
 
+/* As Go's reader of YAML and its decoder tell them. */
+static struct str all_of(struct arena *a, const struct reports *r) {
+    struct str all = r->lines > 0 ? STR("yaml: unmarshal errors:") : r->v[0];
+    for (size_t i = r->lines > 0 ? 0 : 1; i < r->n; i++) {
+        all =
+            arena_f(a, "%.*s%s%.*s", STR_ARG(all), i < r->lines ? "\n  " : ", ", STR_ARG(r->v[i]));
+    }
+    return all;
+}
+
 /* Warns, or refuses: one error with all of them. */
 static int settle_reports(struct write *w, const struct reports *r) {
     if (r->n == 0 || !wants_reports(w)) {
@@ -43,10 +78,7 @@ static int settle_reports(struct write *w, const struct reports *r) {
         }
         return 0;
     }
-    struct str all = r->v[0];
-    for (size_t i = 1; i < r->n; i++) {
-        all = arena_f(w->arena, "%.*s, %.*s", STR_ARG(all), STR_ARG(r->v[i]));
-    }
+    struct str all = all_of(w->arena, r);
     const struct api_request *q = w->req;
     if (q->verb == VERB_PATCH) {
         return failure_invalid_one(&w->failure, w->arena, "", "", (struct str){0}, CAUSE_INVALID,
@@ -88,6 +120,12 @@ static int decode_json(struct write *w, struct reports *r) {
     if (code == 0 && wants_reports(w)) {
         r->what = "duplicate";
         code = json_duplicates(yyjson_doc_get_root(doc), w->arena, report, r);
+    }
+    if (code == 0 && r->n > 0 && w->req->kv->schema->custom == NULL) {
+        struct codec_names names = {unknown, repeated, r};
+        r->n = 0;
+        r->all = true;
+        code = codec_names(w->req->kv->schema, yyjson_doc_get_root(doc), &names);
     }
     if (code == 0) {
         w->doc = json_mut_copy(w->arena, yyjson_doc_get_root(doc));
@@ -188,8 +226,8 @@ static int prune_and_convert(struct write *w, struct reports *r) {
     struct err err = {0};
     r->what = "unknown";
     int code = (w->status_alone ? codec_prune_status : codec_prune)(
-        q->kv->schema, w->doc, yyjson_mut_doc_get_root(w->doc), wants_reports(w) ? report : NULL,
-        r);
+        q->kv->schema, w->doc, yyjson_mut_doc_get_root(w->doc),
+        wants_reports(w) && !r->all ? report : NULL, r);
     if (code != 0) {
         return failure_set(&w->failure, w->arena, code, "out of memory");
     }
@@ -218,7 +256,8 @@ int body_decode(struct write *w) {
     if (w->type == BODY_PROTOBUF) {
         code = decode_protobuf(w);
     } else if (w->type == BODY_YAML) {
-        code = yaml_parse_one(w->arena, w->body, &w->doc, &err);
+        struct yaml_repeats repeats = {repeated_line, &r};
+        code = yaml_parse_lax(w->arena, w->body, &repeats, &w->doc, &err);
         code = code != 0 ? body_bad(w, &err) : 0;
     } else {
         code = decode_json(w, &r);
@@ -238,12 +277,14 @@ int body_decode(struct write *w) {
 
 /* Members that stand twice: refused, warned of, or the last one counts. */
 static int settle_duplicates(struct write *w, const struct reports *r) {
-    if (r->n == 0) {
+    if (r->n == 0 || !wants_reports(w)) {
         return 0;
     }
     if (wants_strict(w)) {
+        struct str all = all_of(w->arena, r);
         return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
-                           "error strict decoding YAML: %.*s", STR_ARG(r->v[0]));
+                           "error strict decoding YAML: %s%.*s",
+                           r->lines > 0 ? "error converting YAML to JSON: " : "", STR_ARG(all));
     }
     for (size_t i = 0; i < r->n && w->call != NULL; i++) {
         call_warn(w->call, r->v[i]);
@@ -274,7 +315,9 @@ int body_config(struct write *w) {
     struct err err = {0};
     struct str text = str_trim(w->body);
     bool json = text.n > 0 && text.p[0] == '{'; /* as kubectl and client-go send it */
-    int code = json ? decode_json(w, &r) : yaml_parse_one(w->arena, w->body, &w->doc, &err);
+    struct yaml_repeats repeats = {repeated_line, &r};
+    int code =
+        json ? decode_json(w, &r) : yaml_parse_lax(w->arena, w->body, &repeats, &w->doc, &err);
     if (code != 0 && json) {
         return code;
     }
