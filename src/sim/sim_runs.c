@@ -17,8 +17,8 @@
 #include "api/schema/codec.h"
 #include "base/mem.h"
 #include "control/kit/views.h"
-#include "control/kube/job_decide.h"
 #include "control/load/workload_status.h"
+#include "core/job/job_decide.h"
 #include "sim/sim_private.h"
 #include "wire/text/time.h"
 

@@ -9,9 +9,9 @@
 #include "control/berths/booking_objects.h"
 #include "control/book/booking_confirmed.h"
 #include "control/book/booking_hardware.h"
-#include "control/book/booking_ledger.h"
 #include "control/book/booking_views.h"
 #include "control/kit/controller.h"
+#include "core/booking/booking_ledger.h"
 
 #define BOOKING_MANAGED_LABEL "berth.dev/managed-by"
 #define BOOKING_MANAGED "berth"

@@ -9,9 +9,10 @@
 #include "base/mem.h"
 #include "control/kit/controller.h"
 #include "control/kit/edit.h"
-#include "control/kube/job_decide.h"
 #include "control/kube/job_events.h"
+#include "control/kube/job_pod_read.h"
 #include "control/kube/job_write.h"
+#include "core/job/job_decide.h"
 
 enum {
     SYNC_ARENA = 512 << 20, /* a Job of 100,000 pods */

@@ -4,7 +4,7 @@
 #ifndef BERTH_CONTROL_JOB_WRITE_H
 #define BERTH_CONTROL_JOB_WRITE_H
 
-#include "control/kube/job_decide.h"
+#include "core/job/job_decide.h"
 
 /* A pod of the Job's template; `tree` is the Job's JSON. 0 or ERR_NOMEM. */
 int job_write_pod(const struct object *job, yyjson_val *tree, const struct job_create *c,

@@ -1,7 +1,7 @@
 /* integration_job: what a row cannot say of batch/v1 Jobs and of JobSets. */
-#include "control/kit/index_set.h"
 #include "control/load/integration_private.h"
 #include "control/load/job_workload.h"
+#include "core/job/index_set.h"
 
 /* ---- batch/v1 Job ---- */
 

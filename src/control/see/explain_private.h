@@ -87,7 +87,7 @@ int explain_viewer(struct virtual_call *k, const struct virtual_ask *q, const st
 int explain_insight_take(struct queue_explain *x, const struct str *queues, size_t n_queues,
                          const struct str *cohorts, size_t n_cohorts, struct insight **ret);
 
-/* queue_preview_more.c */
+/* queue_preview_stopped.c */
 struct preview_more {   /* one that waits in no queue today */
     size_t at;          /* among the insight's works */
     struct str cluster; /* the ClusterQueue behind its LocalQueue */

@@ -154,8 +154,9 @@ static void add_profiles(struct fleet_type *t, const struct fleet_sum_look *k) {
         }
         c->total += most;
         c->broken += k->serves ? 0 : most;
-        c->free +=
-            k->serves && !k->whole_held && !k->whole_kept ? mig_more(&k->board, &k->state, i) : 0;
+        c->free += k->serves && !k->whole_held && !k->whole_kept
+                       ? mig_room_for(&k->board, &k->state, i)
+                       : 0;
     }
     for (size_t i = 0; i < g->n_instances; i++) {
         ptrdiff_t p = profile_of(g, g->instances[i].profile_id);

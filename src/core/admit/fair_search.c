@@ -51,7 +51,7 @@ static int collect(struct search *s, const struct quota_node *n, const struct qu
             }
             child->stamp = stamp;
             int r = !child->queue ? collect(s, child, NULL)
-                    : preempt_gives(child)
+                    : preempt_queue_may(child)
                         ? source_add(s, child->user, n, SOURCE_PRIORITY, s->q->reclaim)
                         : 0;
             if (r != 0) {

@@ -62,7 +62,7 @@ int search_fill_back(struct search *s, bool borrow) {
 
 /* ---- where candidates come from ---- */
 
-bool preempt_gives(const struct quota_node *n) {
+bool preempt_queue_may(const struct quota_node *n) {
     return n->user != NULL && n->active;
 }
 
@@ -81,9 +81,10 @@ static int collect(struct search *s, const struct quota_node *n, const struct qu
                 continue;
             }
             child->stamp = stamp;
-            int r = !child->queue          ? collect(s, child, NULL, lca, list)
-                    : preempt_gives(child) ? source_add(s, child->user, lca, list, s->q->reclaim)
-                                           : 0;
+            int r = !child->queue ? collect(s, child, NULL, lca, list)
+                    : preempt_queue_may(child)
+                        ? source_add(s, child->user, lca, list, s->q->reclaim)
+                        : 0;
             if (r != 0) {
                 return r;
             }

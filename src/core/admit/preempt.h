@@ -70,7 +70,7 @@ int preempt_oracle(struct preempt *p, struct queue_workload *w, struct quota_cel
                    enum assign_mode *ret_mode, uint32_t *ret_borrow);
 
 /* May workloads of this queue be victims at all? Those of one that is not active may not. */
-bool preempt_gives(const struct quota_node *n);
+bool preempt_queue_may(const struct quota_node *n);
 
 /* Takes what v's workloads hold out of the tree: inside a trial. */
 int preempt_remove(struct preempt *p, const struct victim *v, size_t n);

@@ -59,7 +59,7 @@ static inline enum keep_rule victim_queue_rule(const struct queue *asker,
     if (asker->reclaim == PREEMPT_NEVER) {
         return KEEP_RECLAIM_NEVER;
     }
-    if (!preempt_gives(theirs)) {
+    if (!preempt_queue_may(theirs)) {
         return KEEP_INACTIVE;
     }
     c = quota_cell_of(theirs, pair);

@@ -80,7 +80,7 @@ int32_t mig_best_start(const struct mig_board *b, const struct mig_state *s, siz
     return best;
 }
 
-int32_t mig_more(const struct mig_board *b, const struct mig_state *s, size_t profile) {
+int32_t mig_room_for(const struct mig_board *b, const struct mig_state *s, size_t profile) {
     struct mig_state after = *s;
     int32_t n = 0;
     for (int32_t i = 0; i < b->slices; i++) { /* equal pieces fit best from the left */
@@ -93,5 +93,5 @@ int32_t mig_more(const struct mig_board *b, const struct mig_state *s, size_t pr
 }
 
 int32_t mig_most(const struct mig_board *b, size_t profile) {
-    return mig_more(b, &(struct mig_state){{0}}, profile);
+    return mig_room_for(b, &(struct mig_state){{0}}, profile);
 }

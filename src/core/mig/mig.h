@@ -50,7 +50,7 @@ int32_t mig_capability(const struct mig_board *b, const struct mig_state *s);
 int32_t mig_best_start(const struct mig_board *b, const struct mig_state *s, size_t profile,
                        uint32_t avoid, int32_t *ret_left);
 /* How many more of a profile fit beside what is placed. */
-int32_t mig_more(const struct mig_board *b, const struct mig_state *s, size_t profile);
+int32_t mig_room_for(const struct mig_board *b, const struct mig_state *s, size_t profile);
 /* How many of a profile fit on an empty GPU: the ceiling of a quota. */
 int32_t mig_most(const struct mig_board *b, size_t profile);
 

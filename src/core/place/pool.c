@@ -415,7 +415,7 @@ int pool_node_put(struct pool *p, const struct node_input *in, bool *ret_changed
     if (!changed) {
         node_free(n);
     } else {
-        p->generation += !there || pool_node_gives(p->nodes.v[at], n);
+        p->generation += !there || pool_node_gained(p->nodes.v[at], n);
         if (there) {
             leaving_carry(p->nodes.v[at], n);
             p->n_managed -= p->nodes.v[at]->managed;

@@ -157,8 +157,8 @@ void home_leave(struct pool *p, struct seat *s);
 struct seat *home_first(const struct pool *p, struct str node);
 void homes_free(struct pool *p);
 
-/* pool_gives.c */
-bool pool_node_gives(const struct pool_node *old, const struct pool_node *n);
+/* pool_change.c */
+bool pool_node_gained(const struct pool_node *old, const struct pool_node *n);
 
 /* pool_plan.c */
 struct turn {

@@ -1,5 +1,5 @@
-/* index_set: see index_set.h. */
-#include "control/kit/index_set.h"
+/* index_set (core): see index_set.h. */
+#include "core/job/index_set.h"
 
 void index_set_init(struct index_set *s, struct arena *a) {
     *s = (struct index_set){.arena = a};

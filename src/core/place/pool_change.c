@@ -1,5 +1,5 @@
 /*
- * pool_gives (core): has a node that was put again more for anybody than before?
+ * pool_change (core): has a node that was put again more for anybody than before?
  *
  * A pod that starts shows in the inventory, on the place that its seat holds: nobody who waits for a place need look
  * again. Whatever else changed may help somebody.
@@ -47,7 +47,7 @@ static bool gpu_gives(const struct pool_gpu *old, const struct pool_gpu *g) {
     return !less;
 }
 
-bool pool_node_gives(const struct pool_node *old, const struct pool_node *n) {
+bool pool_node_gained(const struct pool_node *old, const struct pool_node *n) {
     bool less = old->managed == n->managed && old->ready == n->ready &&
                 old->n_rooms == n->n_rooms && old->n_gpus == n->n_gpus && labels_same(old, n);
     for (size_t i = 0; less && i < n->n_rooms; i++) {

@@ -1,5 +1,5 @@
 /* Tests of index_set. */
-#include "control/kit/index_set.h"
+#include "core/job/index_set.h"
 
 #include "base/test.h"
 

@@ -1,5 +1,5 @@
-/* job_policy: see job_policy.h. */
-#include "control/kube/job_policy.h"
+/* job_policy (core): see job_policy.h. */
+#include "core/job/job_policy.h"
 
 static bool code_matches(const struct exit_codes_rule *r, const struct pod_exit *e) {
     if (!str_empty(r->container_name) && !str_eq(r->container_name, e->container)) {
@@ -55,15 +55,14 @@ enum failure_action job_failure_action(const struct pod_failure_policy *policy,
         }
         enum failure_action action = action_of(r->action);
         if (action == FAILURE_FAIL_JOB && ret_why && e) {
-            *ret_why =
-                arena_f(a,
-                        "Container %.*s for pod %.*s/%.*s failed with exit code %d matching "
-                        "FailJob rule at index %zu",
-                        STR_ARG(e->container), STR_ARG(p->obj->ns), STR_ARG(p->name), e->code, i);
+            *ret_why = arena_f(a,
+                               "Container %.*s for pod %.*s/%.*s failed with exit code %d matching "
+                               "FailJob rule at index %zu",
+                               STR_ARG(e->container), STR_ARG(p->ns), STR_ARG(p->name), e->code, i);
         } else if (action == FAILURE_FAIL_JOB && ret_why) {
             *ret_why =
                 arena_f(a, "Pod %.*s/%.*s has condition %.*s matching FailJob rule at index %zu",
-                        STR_ARG(p->obj->ns), STR_ARG(p->name), STR_ARG(c->type), i);
+                        STR_ARG(p->ns), STR_ARG(p->name), STR_ARG(c->type), i);
         }
         return action;
     }

@@ -1,5 +1,5 @@
 /*
- * booking_ledger: who may have how much of the pool's hardware, and what of it may be written now. Pure sums.
+ * booking_ledger (core): who may have how much of the pool's hardware, and what of it may be written now. Pure sums.
  *
  * A cell is one resource in one flavor. Of each cell there is `hardware`, what others have as their own (`standing`:
  * ClusterQueues and Cohorts that bookings do not make), what each booking asks for, and the pool, which has the rest.
@@ -12,8 +12,8 @@
  * So each write alone leaves the sum of a cell at its hardware or below, or makes it smaller; in whatever order they
  * come, and wherever the writer stops. (What stands beyond the hardware by itself, nobody here can lower.)
  */
-#ifndef BERTH_CONTROL_BOOKING_LEDGER_H
-#define BERTH_CONTROL_BOOKING_LEDGER_H
+#ifndef BERTH_CORE_BOOKING_LEDGER_H
+#define BERTH_CORE_BOOKING_LEDGER_H
 
 #include "base/arena.h"
 

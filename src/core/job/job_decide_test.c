@@ -1,7 +1,7 @@
 /*
  * Table tests of what a Job needs next: hand-made Jobs and pods, no API, no time passing.
  */
-#include "control/kube/job_decide.h"
+#include "core/job/job_decide.h"
 
 #include "base/clock.h"
 #include "base/test.h"
@@ -251,15 +251,12 @@ static const struct decide_case cases[] = {
 };
 
 static struct job_pod make_pod(const struct case_pod *c, size_t i) {
-    static struct object objects[8];
     static char names[8][8];
     const char *index = strchr(c->word, '=');
     snprintf(names[i], sizeof names[i], "u%zu", i);
-    objects[i] =
-        (struct object){.ns = STR("ns"), .name = str_of(names[i]), .uid = str_of(names[i])};
-    struct job_pod p = {.obj = &objects[i],
-                        .name = objects[i].name,
-                        .uid = objects[i].uid,
+    struct job_pod p = {.ns = STR("ns"),
+                        .name = str_of(names[i]),
+                        .uid = str_of(names[i]),
                         .tracked = strchr(c->word, 'u') == NULL,
                         .deleting = strchr(c->word, 'd') != NULL,
                         .index = index ? index[1] - '0' : -1,

@@ -1,11 +1,11 @@
 /*
- * job_sight: private to job_decide: the Job and its pods as one sync sees them, with everything counted.
+ * job_sight (core): private to job_decide: the Job and its pods as one sync sees them, with everything counted.
  */
-#ifndef BERTH_CONTROL_JOB_SIGHT_H
-#define BERTH_CONTROL_JOB_SIGHT_H
+#ifndef BERTH_CORE_JOB_SIGHT_H
+#define BERTH_CORE_JOB_SIGHT_H
 
 #include "base/map.h"
-#include "control/kube/job_decide.h"
+#include "core/job/job_decide.h"
 
 struct uncounted_uid {
     struct str uid;

@@ -1,5 +1,5 @@
 /*
- * job_decide: what a Job needs next, as one pure function of the Job, its pods and the time.
+ * job_decide (core): what a Job needs next, as one pure function of the Job, its pods and the time.
  *
  * Nothing is remembered between calls: everything that counts is in the objects, so that a controller that was stopped
  * at any point goes on from what it finds. Pods are counted exactly once, in three steps, each of which is a write of
@@ -17,10 +17,10 @@
  *     a rule of successPolicy holds        SuccessCriteriaMet SuccessPolicy
  *     completions reached, none active     SuccessCriteriaMet CompletionsReached
  */
-#ifndef BERTH_CONTROL_JOB_DECIDE_H
-#define BERTH_CONTROL_JOB_DECIDE_H
+#ifndef BERTH_CORE_JOB_DECIDE_H
+#define BERTH_CORE_JOB_DECIDE_H
 
-#include "control/kube/job_policy.h"
+#include "core/job/job_policy.h"
 
 enum {
     JOB_UNCOUNTED_MAX = 500, /* uids in status at a time */

@@ -1,12 +1,12 @@
 /*
- * index_set: completion indexes of a Job as sorted ranges, and their text: "0,2-4,7".
+ * index_set (core): completion indexes of a Job as sorted ranges, and their text: "0,2-4,7".
  *
  * Lives in an arena. Text is accepted as Kubernetes writes it: ascending, ranges "first-last"; two neighbours are
  * written as "2,3" and three or more as "2-4". Numbers beyond `limit` are left out while reading, as upstream does
  * when completions shrank. Adding is cheap at the end and linear elsewhere.
  */
-#ifndef BERTH_CONTROL_INDEX_SET_H
-#define BERTH_CONTROL_INDEX_SET_H
+#ifndef BERTH_CORE_INDEX_SET_H
+#define BERTH_CORE_INDEX_SET_H
 
 #include "base/arena.h"
 #include "base/buf.h"

@@ -1,5 +1,5 @@
-/* booking_ledger: see booking_ledger.h. */
-#include "control/book/booking_ledger.h"
+/* booking_ledger (core): see booking_ledger.h. */
+#include "core/booking/booking_ledger.h"
 
 #include "base/err.h"
 

@@ -1,11 +1,11 @@
 /*
- * job_policy: podFailurePolicy and successPolicy of a Job, as plain questions.
+ * job_policy (core): podFailurePolicy and successPolicy of a Job, as plain questions.
  */
-#ifndef BERTH_CONTROL_JOB_POLICY_H
-#define BERTH_CONTROL_JOB_POLICY_H
+#ifndef BERTH_CORE_JOB_POLICY_H
+#define BERTH_CORE_JOB_POLICY_H
 
-#include "control/kit/index_set.h"
-#include "control/kube/job_pod.h"
+#include "core/job/index_set.h"
+#include "core/job/job_pod.h"
 
 enum failure_action { FAILURE_COUNT, FAILURE_IGNORE, FAILURE_FAIL_INDEX, FAILURE_FAIL_JOB };
 

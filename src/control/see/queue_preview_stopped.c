@@ -1,6 +1,7 @@
 /*
- * queue_preview_more: Workloads that an edit could bring into a queue and that wait in none today: their ClusterQueue
- * or LocalQueue is stopped, missing or inactive. They are added to a preview's insight as workloads without a queue.
+ * queue_preview_stopped: Workloads that an edit could bring into a queue and that wait in none today: their
+ * ClusterQueue or LocalQueue is stopped, missing or inactive. They are added to a preview's insight as workloads
+ * without a queue.
  */
 #include "control/see/explain_private.h"
 

@@ -1,13 +1,14 @@
 /*
- * job_pod: what the Job controller needs to know of one pod, read from its bytes.
- *
- * Only these members are looked at, without the kind's table: a Job may have thousands of pods and looks at all of
- * them.
+ * job_pod (core): what the Job controller needs to know of one pod.
  */
-#ifndef BERTH_CONTROL_JOB_POD_H
-#define BERTH_CONTROL_JOB_POD_H
+#ifndef BERTH_CORE_JOB_POD_H
+#define BERTH_CORE_JOB_POD_H
 
-#include "control/kit/views.h"
+#include "api/tables/view_batch.h"
+#include "api/tables/view_core.h"
+#include "base/arena.h"
+
+struct object;
 
 #define JOB_FINALIZER "batch.kubernetes.io/job-tracking"
 #define JOB_INDEX_KEY "batch.kubernetes.io/job-completion-index"
@@ -25,8 +26,8 @@ struct pod_state_condition {
 };
 
 struct job_pod {
-    const struct object *obj; /* borrowed */
-    struct str name, uid;
+    const struct object *obj; /* the caller's; no decision looks at it */
+    struct str ns, name, uid;
     enum pod_phase phase;
     bool deleting, tracked /* has our finalizer */, ready, scheduled;
     int32_t index; /* -1: none */
@@ -39,10 +40,6 @@ struct job_pod {
     struct pod_state_condition *conditions;
     size_t n_conditions;
 };
-
-/* Views lie in o and in the arena; `scratch` is only used during the call. ERR_NOMEM. */
-int job_pod_read(const struct object *o, struct arena *scratch, struct arena *a,
-                 struct job_pod *ret, struct err *err);
 
 static inline bool job_pod_finished(const struct job_pod *p) {
     return p->phase == POD_SUCCEEDED || p->phase == POD_FAILED;

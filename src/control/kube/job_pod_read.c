@@ -1,5 +1,5 @@
-/* job_pod: see job_pod.h. */
-#include "control/kube/job_pod.h"
+/* job_pod_read: see job_pod_read.h. */
+#include "control/kube/job_pod_read.h"
 
 #include "wire/text/time.h"
 
@@ -102,7 +102,8 @@ int job_pod_read(const struct object *o, struct arena *scratch, struct arena *a,
     }
     yyjson_val *root = yyjson_doc_get_root(d), *status = json_get(root, STR("status"));
     yyjson_val *notes = json_path(root, "metadata.annotations");
-    struct job_pod p = {.obj = o, .name = o->name, .uid = o->uid, .created_ns = o->created_ns};
+    struct job_pod p = {
+        .obj = o, .ns = o->ns, .name = o->name, .uid = o->uid, .created_ns = o->created_ns};
     int64_t unready = 0;
     p.phase = phase_of(json_str_at(status, "phase"));
     p.deleting = o->deleting_ns != 0;

@@ -1,13 +1,13 @@
 /*
- * job_decide: the order of a decision: has the Job ended, and why; what is counted; which pods come and go; what the
- * status says then. See job_decide.h.
+ * job_decide (core): the order of a decision: has the Job ended, and why; what is counted; which pods come and go; what
+ * the status says then. See job_decide.h.
  */
-#include "control/kube/job_decide.h"
+#include "core/job/job_decide.h"
 
 #include "api/walk/value.h"
 #include "base/clock.h"
-#include "control/kube/job_manage.h"
-#include "control/kube/job_sight.h"
+#include "core/job/job_manage.h"
+#include "core/job/job_sight.h"
 
 /* Why the Job ends, before it has ended. */
 struct job_verdict {

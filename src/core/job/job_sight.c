@@ -1,7 +1,7 @@
 /*
- * job_sight: reads a Job's status and pods into one picture. No decision is taken here.
+ * job_sight (core): reads a Job's status and pods into one picture. No decision is taken here.
  */
-#include "control/kube/job_sight.h"
+#include "core/job/job_sight.h"
 
 #include <stdlib.h>
 

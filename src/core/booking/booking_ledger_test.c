@@ -2,7 +2,7 @@
 #include "base/test.h"
 
 #include "base/prng.h"
-#include "control/book/booking_ledger.h"
+#include "core/booking/booking_ledger.h"
 
 enum { CELLS = 3, ROWS = 6 };
 

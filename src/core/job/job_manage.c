@@ -1,5 +1,5 @@
-/* job_manage: see job_manage.h. */
-#include "control/kube/job_manage.h"
+/* job_manage (core): see job_manage.h. */
+#include "core/job/job_manage.h"
 
 #include <stdlib.h>
 
