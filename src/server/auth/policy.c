@@ -276,7 +276,8 @@ static int find_bound(struct policy *p, const struct kind *k, struct str ns,
     return 0;
 }
 
-/* A pod that runs as the account, a Secret of its namespace, or a Node. A node's own credential binds to its pods alone. */
+/* A pod that runs as the account, a Secret of its namespace, or a Node. A node's own credential binds to its pods
+ * alone. */
 static int bind_token(struct policy *p, const struct bound_object *ref, const struct user *who,
                       struct arena *a, struct token_claims *c, struct err *err) {
     const struct object *o;

@@ -1,8 +1,8 @@
 /*
  * policy_impersonate (server): acting as somebody else, by the Impersonate-* headers.
  *
- * Impersonate-User, -Group (repeated), -Uid and -Extra-KEY (repeated) are honoured, each after the verb `impersonate` on
- * users, serviceaccounts, groups, uids or userextras/KEY, with the value as the name.
+ * Impersonate-User, -Group (repeated), -Uid and -Extra-KEY (repeated) are honoured, each after the verb `impersonate`
+ * on users, serviceaccounts, groups, uids or userextras/KEY, with the value as the name.
  */
 #ifndef BERTH_SERVER_POLICY_IMPERSONATE_H
 #define BERTH_SERVER_POLICY_IMPERSONATE_H

@@ -17,7 +17,7 @@
 
 struct watch_hub;
 struct streams;
-struct turns;
+struct read_turns;
 struct write;
 struct crds;
 struct conversions;
@@ -35,7 +35,7 @@ struct server {
     struct watch_hub *hub;           /* watch.c */
     struct virtual_hub *computed;    /* virtual_stream.c */
     struct streams *streams;         /* streams.c */
-    struct turns *turns;             /* turns.c */
+    struct read_turns *turns;        /* turns.c */
     struct server_writer *writer;    /* writer.c */
     struct hooks *hooks;             /* hooks.c */
     struct server_metrics *metrics;  /* health.c */

@@ -5,14 +5,14 @@
 
 #define TURN_NS (4 * NS_PER_MS) /* of steps, before others have the loop */
 
-struct turns {
+struct read_turns {
     struct server *s;
     struct answer_turn *first, **last;
     struct timer *timer;
 };
 
 static void take(void *ctx) {
-    struct turns *h = ctx;
+    struct read_turns *h = ctx;
     struct clock *clock = h->s->clock;
     int64_t end = clock_mono(clock) + TURN_NS;
     for (struct answer_turn *t; (t = h->first) != NULL && clock_mono(clock) < end;) {
@@ -27,7 +27,7 @@ static void take(void *ctx) {
 }
 
 void turn_ready(struct answer_turn *t) {
-    struct turns *h = t->call->s->turns;
+    struct read_turns *h = t->call->s->turns;
     if (t->queued) {
         return;
     }
@@ -41,7 +41,7 @@ void turn_ready(struct answer_turn *t) {
 }
 
 void turn_forget(struct answer_turn *t) {
-    struct turns *h = t->call->s->turns;
+    struct read_turns *h = t->call->s->turns;
     struct answer_turn **at = &h->first;
     while (t->queued && *at != t) {
         at = &(*at)->next;
@@ -54,7 +54,7 @@ void turn_forget(struct answer_turn *t) {
 }
 
 int turns_init(struct server *s, struct err *err) {
-    struct turns *h = mem_zalloc(sizeof(*h));
+    struct read_turns *h = mem_zalloc(sizeof(*h));
     if (h == NULL || (h->timer = s->clock->timer_new(s->clock, take, h)) == NULL) {
         mem_free(h);
         return err_set(err, ERR_NOMEM, "out of memory");
