@@ -68,6 +68,13 @@ enum {
     LIMIT_CEL_STEPS = 450000,            /* of one rule at one place [k8s: 1,000,000, most of which take less time] */
     LIMIT_CEL_STEPS_OBJECT = 450000,     /* of all rules of one object, which is a turn of the loop */
 
+    /* admission policies */
+    LIMIT_POLICIES = 256,                /* that are enforced */
+    LIMIT_POLICY_BINDINGS = 1024,
+    LIMIT_POLICY_PARAMS = 64,            /* parameter objects of one binding for one write */
+    LIMIT_POLICY_BYTES = 32 << 20,       /* that the expressions of one verdict may take */
+    LIMIT_POLICY_NOTES = 64 << 10,       /* bytes of what policies note of a request in the audit log */
+
     /* roles and bindings */
     LIMIT_BINDING_SUBJECTS = 2000,       /* of one */
     LIMIT_ROLE_ENTRIES = 4000,           /* verbs, groups, resources, names and paths of all rules of one role */

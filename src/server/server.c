@@ -2,10 +2,12 @@
 #include "server/server.h"
 #include "server/write/admit.h"
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "server/kit/convert.h"
 #include "server/kit/handlers.h"
 #include "server/kit/names.h"
+#include "server/policies/policies.h"
 #include "server/read/turns.h"
 #include "server/write/crd.h"
 #include "server/write/hooks.h"
@@ -36,7 +38,8 @@ struct server *server_new(const struct server_options *o, struct err *err) {
     }
     if (watch_init(s, err) != 0 || streams_init(s, err) != 0 || turns_init(s, err) != 0 ||
         writer_init(s, err) != 0 || health_init(s, err) != 0 || crds_init(s, err) != 0 ||
-        hooks_init(s, err) != 0 || convert_init(s, err) != 0 || talk_init(s, err) != 0) {
+        hooks_init(s, err) != 0 || convert_init(s, err) != 0 || policies_init(s, err) != 0 ||
+        talk_init(s, err) != 0) {
         server_free(s);
         return NULL;
     }
@@ -88,6 +91,7 @@ void server_free(struct server *s) {
     yaml_body_release(s);
     convert_release(s);
     hooks_release(s);
+    policies_release(s);
     watch_release(s);
     turns_release(s);
     virtual_hub_free(s->computed);
@@ -105,6 +109,24 @@ void server_free(struct server *s) {
 
 /* ---- answers ---- */
 
+/* Its notes as members of a JSON object. */
+static struct str notes_of(struct call *c) {
+    struct buf b;
+    if (c->notes == NULL) {
+        return (struct str){0};
+    }
+    buf_init(&b, LIMIT_POLICY_NOTES * 8);
+    for (struct call_note *n = c->notes; n != NULL; n = n->next) {
+        buf_c(&b, b.n > 0 ? "," : "");
+        buf_json(&b, n->key);
+        buf_ch(&b, ':');
+        buf_json(&b, n->value);
+    }
+    struct str text = buf_ok(&b) == 0 ? arena_str(c->arena, buf_view(&b)) : (struct str){0};
+    buf_release(&b);
+    return text;
+}
+
 static void audit(struct call *c, int http) {
     struct guard *g = c->s->o.guard;
     health_count(c->s, c, http);
@@ -117,6 +139,7 @@ static void audit(struct call *c, int http) {
         .audit_id = c->audit_id,
         .status = http,
         .decision = c->decision,
+        .annotations = notes_of(c),
         .started_ns = c->started_ns,
         .ended_ns = server_now(c->s),
     };
@@ -283,6 +306,24 @@ void call_stream_end(struct call *c) {
         audit(c, 200);
     }
     http_stream_end(c->http);
+}
+
+void call_note(struct call *c, struct str key, struct str value) {
+    struct call_note **at = &c->notes;
+    while (*at != NULL && !str_eq((*at)->key, key)) {
+        at = &(*at)->next;
+    }
+    if (c->note_bytes + key.n + value.n > LIMIT_POLICY_NOTES ||
+        (*at != NULL && str_contains((*at)->value, value))) {
+        return;
+    }
+    c->note_bytes += key.n + value.n;
+    if (*at != NULL) {
+        (*at)->value = arena_f(c->arena, "%.*s, %.*s", STR_ARG((*at)->value), STR_ARG(value));
+    } else if ((*at = ARENA_NEW(c->arena, struct call_note)) != NULL) {
+        (*at)->key = key;
+        (*at)->value = value;
+    }
 }
 
 void call_warn(struct call *c, struct str text) {

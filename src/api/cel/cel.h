@@ -31,6 +31,8 @@ int cel_rules_new(struct arena *a, yyjson_val *rules, struct cel_rule **ret, siz
 
 /* One expression in the arena. ERR_SYNTAX: none; ERR_UNSUPPORTED: beyond us; ERR_TOO_LARGE, ERR_NOMEM. */
 int cel_parse(struct arena *a, struct str text, const struct cel_expr **ret, struct err *err);
+/* Whether a variable may be called so. */
+bool cel_is_name(struct str s);
 /* Whether it names this variable. */
 bool cel_uses(const struct cel_expr *e, const char *name);
 

@@ -674,3 +674,13 @@ int cel_parse_at(struct arena *a, struct str text, const struct cel_expr **ret, 
                  struct err *err) {
     return parse_text(a, text, true, ret, ret_at, err);
 }
+
+bool cel_is_name(struct str s) {
+    for (size_t i = 0; i < s.n; i++) {
+        if (!is_word(s.p[i], i == 0)) {
+            return false;
+        }
+    }
+    return s.n > 0 && !is_reserved(s) && !str_is(s, "true") && !str_is(s, "false") &&
+           !str_is(s, "null");
+}

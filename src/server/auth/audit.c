@@ -288,6 +288,9 @@ static void write_line(struct audit *x, const struct audit_record *r, struct buf
     buf_i64(b, r->status);
     member(b, "reason", r->reason);
     member(b, "decision", r->decision);
+    if (r->annotations.n > 0) {
+        buf_f(b, ",\"annotations\":{%.*s}", STR_ARG(r->annotations));
+    }
     buf_c(b, ",\"us\":");
     buf_i64(b, (r->ended_ns - r->started_ns) / 1000);
     if (r->revision) {

@@ -25,6 +25,7 @@ struct openapi_sums;
 struct server_writer;
 struct server_metrics;
 struct hooks;
+struct policies;
 struct yaml_job;
 struct talk_line;
 
@@ -38,6 +39,7 @@ struct server {
     struct read_turns *turns;        /* turns.c */
     struct server_writer *writer;    /* writer.c */
     struct hooks *hooks;             /* hooks.c */
+    struct policies *policies;       /* policies.c */
     struct server_metrics *metrics;  /* health.c */
     struct crds *crds;               /* crd.c */
     struct conversions *conversions; /* convert.c */
@@ -58,6 +60,12 @@ struct server {
     size_t random_left;
 };
 
+/* What a policy notes of a request in the audit log. */
+struct call_note {
+    struct str key, value;
+    struct call_note *next;
+};
+
 struct call {
     struct server *s;
     struct http_request *http;
@@ -66,6 +74,8 @@ struct call {
     struct media media;
     struct failure failure;
     struct str decision, audit_id;
+    struct call_note *notes;
+    size_t note_bytes;
     int64_t started_ns;
     size_t *inflight; /* the counter this call is counted in, or NULL */
     /* Called once when the request ends or the peer goes away while someone waits; NULL otherwise.
@@ -99,5 +109,8 @@ void call_long(struct call *c, const char *type);
 void call_long_end(struct call *c);
 /* A Warning header; kubectl prints it. */
 void call_warn(struct call *c, struct str text);
+/* An annotation of the request in the audit log; another value of a key is added to the first. Views are kept. Beyond
+ * LIMIT_POLICY_NOTES they are left out. */
+void call_note(struct call *c, struct str key, struct str value);
 
 #endif

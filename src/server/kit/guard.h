@@ -30,6 +30,7 @@ struct audit_record {
     struct str message;           /* of a failed one */
     struct str decision;          /* authorize's reason */
     int64_t started_ns, ended_ns; /* wall time */
+    struct str annotations;       /* members of a JSON object, or empty */
     uint64_t revision;            /* the newest that was on disk then; 0: not known */
 };
 

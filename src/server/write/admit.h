@@ -25,6 +25,10 @@ void admit_service_release(struct server *s);
 int admit_limits(struct write *w);
 /* admit_quota.c: the ResourceQuotas of its namespace, which are charged with the object; last of all. */
 int admit_quota(struct write *w);
+/* admit_ask.c: what admission policies say of it; of a deletion, too. */
+int admit_policies(struct write *w, bool removes);
+/* The types of a policy's expressions, in its status. */
+int admit_note_types(struct write *w);
 /* admit_ask.c: what the world's admission (port/admission.h) makes of it, and what it says against it. The causes of
  * the second are added to `causes`; a denial fills the failure. */
 int admit_mutate(struct write *w);

@@ -1,5 +1,11 @@
-/* admit_ask: the world's own admission, asked in the write pipeline. Where there is none nothing is done. */
+/*
+ * admit_ask: the world's own admission, and admission policies, asked in the write pipeline. Where there are none
+ * nothing is done.
+ */
+#include "server/policies/policies.h"
 #include "server/write/admit.h"
+#include "server/write/hook_ask.h"
+#include "server/write/hooks.h"
 #include "wire/json/json.h"
 
 /* The asker's further rights, through the same guard. */
@@ -112,4 +118,73 @@ int admit_remove(struct write *w) {
         r = failure_invalid(&w->failure, w->arena, q.kind->group, q.kind->kind, q.name, &q.causes);
     }
     return r;
+}
+
+/* ---- policies ---- */
+
+static int review_of(struct policies_ask *q, const struct kind_version *kv, yyjson_val **ret) {
+    struct write *w = q->ctx;
+    struct str question, text;
+    struct err err = {0};
+    yyjson_doc *doc;
+    int r = hook_question(w, kv, &question);
+    if (r != 0) {
+        return r;
+    }
+    text = arena_f(w->arena, "{\"uid\":\"\"%.*s}", STR_ARG(question));
+    if (text.p == NULL || json_parse(w->arena, text, &doc, &err) != 0) {
+        return failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
+    }
+    *ret = yyjson_doc_get_root(doc);
+    return 0;
+}
+
+static void warn_policy(struct policies_ask *q, struct str text) {
+    struct write *w = q->ctx;
+    if (w->call != NULL) {
+        call_warn(w->call, text);
+    }
+}
+
+static void note(struct policies_ask *q, struct str key, struct str value) {
+    struct write *w = q->ctx;
+    if (w->call != NULL) {
+        call_note(w->call, key, value);
+    }
+}
+
+int admit_policies(struct write *w, bool removes) {
+    const struct api_request *q = w->req;
+    struct hook_labels l;
+    if (w->unasked || w->whole || !policies_any(w->s, q->kind)) {
+        return 0;
+    }
+    int r = hooks_labels(w, removes, &l);
+    if (r != 0) {
+        return r;
+    }
+    struct policies_ask ask = {
+        .s = w->s,
+        .req = q,
+        .arena = w->arena,
+        .name =
+            removes ? w->old->name : json_mstr_at(yyjson_mut_doc_get_root(w->doc), "metadata.name"),
+        .subresource = l.m.subresource,
+        .operation = l.m.operation,
+        .namespace_labels = l.m.namespace_labels,
+        .labels = l.m.labels,
+        .old_labels = l.m.old_labels,
+        .review = review_of,
+        .warn = warn_policy,
+        .note = note,
+        .ctx = w,
+        .failure = &w->failure,
+    };
+    return policies_validate(&ask);
+}
+
+int admit_note_types(struct write *w) {
+    return policies_note_types(w->req->kind, w->doc, w->arena) == 0
+               ? 0
+               : failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
 }

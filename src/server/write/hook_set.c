@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "server/kit/resource_rule.h"
 #include "wire/json/json.h"
 #include "wire/text/base64.h"
 
@@ -111,52 +112,12 @@ void hook_set_unref(struct hook_set *s) {
 
 /* ---- matching ---- */
 
-static bool listed(yyjson_val *list, struct str v) {
-    yyjson_val *e;
-    size_t i, n;
-    yyjson_arr_foreach(list, i, n, e) {
-        if (str_is(json_str(e), "*") || str_eq(json_str(e), v)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* "pods", "pods/status", "pods/X" for any X, "X/status", "X" and "X/X" with X a star. */
-static bool resource_listed(yyjson_val *list, struct str plural, struct str sub) {
-    yyjson_val *e;
-    size_t i, n;
-    yyjson_arr_foreach(list, i, n, e) {
-        struct str resource, rest;
-        bool slash = str_cut(json_str(e), '/', &resource, &rest);
-        bool here = str_is(resource, "*") || str_eq(resource, plural);
-        if (here && (slash ? sub.n > 0 && (str_is(rest, "*") || str_eq(rest, sub)) : sub.n == 0)) {
-            return true;
-        }
-        if (slash && here && str_is(resource, "*") && str_is(rest, "*")) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool rule_matches(yyjson_val *rule, const struct hook_match *m, struct str version) {
-    struct str scope = json_str_at(rule, "scope");
-    bool namespaced = (m->kind->flags & KIND_NAMESPACED) != 0;
-    return listed(json_get(rule, STR("operations")), m->operation) &&
-           listed(json_get(rule, STR("apiGroups")), str_of(m->kind->group)) &&
-           listed(json_get(rule, STR("apiVersions")), version) &&
-           resource_listed(json_get(rule, STR("resources")), str_of(m->kind->plural),
-                           m->subresource) &&
-           (scope.n == 0 || str_is(scope, "*") ||
-            str_is(scope, namespaced ? "Namespaced" : "Cluster"));
-}
-
 static bool any_rule(const struct hook *h, const struct hook_match *m, struct str version) {
     yyjson_val *rules = json_get(h->tree, STR("rules")), *rule;
+    struct resource_ask ask = {m->kind, m->subresource, m->operation, {0}};
     size_t i, n;
     yyjson_arr_foreach(rules, i, n, rule) {
-        if (rule_matches(rule, m, version)) {
+        if (resource_rule_matches(rule, &ask, version)) {
             return true;
         }
     }

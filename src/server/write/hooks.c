@@ -318,15 +318,10 @@ static int ask(struct write *w, struct hook *hook, const struct kind_version *kv
 /* ---- what the pipeline asks for ---- */
 
 static bool is_asked_about(const struct write *w) {
-    const struct hooks *h = w->s->hooks;
     const struct kind *k = w->req->kind;
-    return !w->unasked && !w->whole && k != h->kinds[MUTATING] && k != h->kinds[VALIDATING];
+    return !w->unasked && !w->whole &&
+           !str_is(str_of(k->group), "admissionregistration.k8s.io"); /* nor about policies */
 }
-
-struct labels_of {
-    struct str_map now, old;
-    struct hook_match m;
-};
 
 /* Labels of a tree that is still being changed. */
 static int read_labels(struct arena *a, yyjson_mut_val *root, struct str_map *ret) {
@@ -345,16 +340,16 @@ static int read_labels(struct arena *a, yyjson_mut_val *root, struct str_map *re
     return 0;
 }
 
-static int prepare(struct write *w, bool removes, struct labels_of *l) {
+int hooks_labels(struct write *w, bool removes, struct hook_labels *l) {
     static const struct str_map none;
     const struct hooks *h = w->s->hooks;
     const struct api_request *q = w->req;
-    *l = (struct labels_of){.m = {.kind = q->kind,
-                                  .version = q->version,
-                                  .subresource = removes ? (struct str){0} : q->subresource,
-                                  .operation = removes          ? STR("DELETE")
-                                               : w->old != NULL ? STR("UPDATE")
-                                                                : STR("CREATE")}};
+    *l = (struct hook_labels){.m = {.kind = q->kind,
+                                    .version = q->version,
+                                    .subresource = removes ? (struct str){0} : q->subresource,
+                                    .operation = removes          ? STR("DELETE")
+                                                 : w->old != NULL ? STR("UPDATE")
+                                                                  : STR("CREATE")}};
     if (!removes) {
         if (read_labels(w->arena, yyjson_mut_doc_get_root(w->doc), &l->now) != 0) {
             return failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
@@ -442,14 +437,14 @@ int hooks_mutate(struct write *w, bool *ret_changed) {
     struct hooks *h = w->s->hooks;
     const struct hook_list *list = &h->lists[MUTATING];
     const struct kind_version *kv;
-    struct labels_of l;
+    struct hook_labels l;
     bool any = false;
     *ret_changed = false;
     warn_of_conditions(w);
     if (list->n == 0 || !is_asked_about(w)) {
         return 0;
     }
-    int r = prepare(w, false, &l);
+    int r = hooks_labels(w, false, &l);
     for (int pass = 0; pass < 2 && r == 0; pass++) {
         bool changed = false;
         for (size_t i = 0; i < list->n && r == 0; i++) {
@@ -457,7 +452,7 @@ int hooks_mutate(struct write *w, bool *ret_changed) {
                 struct hook *hook = &list->v[i]->v[k];
                 if ((pass == 0 || hook->again) && hook_matches(hook, &l.m, &kv)) {
                     r = mutate_one(w, hook, kv, &changed);
-                    r = r ? r : prepare(w, false, &l); /* labels may have changed */
+                    r = r ? r : hooks_labels(w, false, &l); /* labels may have changed */
                 }
             }
         }
@@ -474,9 +469,9 @@ int hooks_mutate(struct write *w, bool *ret_changed) {
 static int ask_all(struct write *w, const struct hook_list *list, bool removes) {
     const struct kind_version *kv;
     struct hook_answer *a;
-    struct labels_of l;
+    struct hook_labels l;
     bool open = false;
-    int r = list->n > 0 && is_asked_about(w) ? prepare(w, removes, &l) : 0;
+    int r = list->n > 0 && is_asked_about(w) ? hooks_labels(w, removes, &l) : 0;
     if (list->n == 0 || r != 0 || !is_asked_about(w)) {
         return r;
     }

@@ -22,12 +22,20 @@
 #ifndef BERTH_SERVER_HOOKS_H
 #define BERTH_SERVER_HOOKS_H
 
+#include "server/write/hook_set.h"
 #include "server/write/pipeline.h"
 
 struct hooks;
 
 int hooks_init(struct server *s, struct err *err);
 void hooks_release(struct server *s); /* writes that wait are forgotten */
+
+/* What a write is, for those who match it. The labels are in w->arena. 0, or w->failure is filled. */
+struct hook_labels {
+    struct str_map now, old;
+    struct hook_match m;
+};
+int hooks_labels(struct write *w, bool removes, struct hook_labels *ret);
 
 /* Steps of the pipeline: 0; ERR_AGAIN: w waits, and runs again by itself; else w->failure is filled.
  * mutate: w->doc may be another afterwards, *ret_changed; it is pruned, not defaulted. */

@@ -460,7 +460,9 @@ static int create_steps(struct write *w, struct object **ret) {
     r = r ? r : keep_account(w);
     r = r ? r : admit(w);
     r = r ? r : validate(w);
+    r = r ? r : admit_policies(w, false);
     r = r ? r : hooks_validate(w);
+    r = r ? r : admit_note_types(w);
     if (r == 0 && crd_is_definition(w->req->kind)) {
         r = crd_admit(w);
     }
@@ -564,7 +566,9 @@ static int replace_steps(struct write *w, struct object **ret) {
         r = crd_admit(w);
     }
     r = r ? r : meta_generation(w);
+    r = r ? r : admit_policies(w, false);
     r = r ? r : hooks_validate(w);
+    r = r ? r : admit_note_types(w);
     if (r == 0 && w->req->subresource.n == 0) {
         r = admit_quota(w);
     }

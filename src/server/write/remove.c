@@ -288,6 +288,7 @@ static int remove_steps(struct write *w, bool *ret_repeat, struct object **ret, 
                               "this namespace may not be deleted");
     }
     r = r ? r : admit_remove(w);
+    r = r ? r : admit_policies(w, true);
     r = r ? r : hooks_remove(w);
     if (r != 0) {
         return r;

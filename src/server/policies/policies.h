@@ -1,0 +1,51 @@
+/*
+ * policies (server): admission policies (admissionregistration.k8s.io/v1): CEL expressions that judge a write before it
+ * is stored.
+ *
+ * Policies and bindings are compiled when they are committed; a write is judged at once, on the newest state, by each
+ * binding of each policy that matches it, in the order of their names. Nothing is asked of anybody else, so a verdict
+ * depends on the write and the state alone.
+ *
+ *     matchConstraints, then the binding's matchResources     rules, names, selectors, matchPolicy
+ *     paramRef                                                one verdict for each parameter object
+ *     matchConditions                                         all true, or the policy is not evaluated
+ *     validations, auditAnnotations                           what follows: validationActions, failurePolicy
+ *
+ * Never judged: the objects of admissionregistration.k8s.io themselves, so that no policy can defend itself. Bounds:
+ * the steps of one policy for one parameter object (LIMIT_CEL_STEPS_OBJECT), and all of them are charged to the
+ * request's allowance; LIMIT_POLICIES, LIMIT_POLICY_BINDINGS, LIMIT_POLICY_PARAMS.
+ */
+#ifndef BERTH_SERVER_POLICIES_H
+#define BERTH_SERVER_POLICIES_H
+
+#include "api/cel/cel.h"
+#include "server/kit/context.h"
+
+/* A write that is to be judged. */
+struct policies_ask {
+    struct server *s;
+    const struct api_request *req;
+    struct arena *arena; /* of the request: texts, and what is charged */
+    struct str name, subresource, operation;
+    const struct str_map *namespace_labels;    /* NULL: not of a namespace */
+    const struct str_map *labels, *old_labels; /* NULL: there is no such object */
+    /* The AdmissionRequest as JSON, with `object` and `oldObject` (or null) in this version. 0, or a failure. */
+    int (*review)(struct policies_ask *q, const struct kind_version *kv, yyjson_val **ret);
+    void (*warn)(struct policies_ask *q, struct str text);
+    /* An annotation of the request's line in the audit log. */
+    void (*note)(struct policies_ask *q, struct str key, struct str value);
+    void *ctx;
+    struct failure *failure;
+};
+
+int policies_init(struct server *s, struct err *err);
+void policies_release(struct server *s);
+
+/* Whether anything could be judged: else the rest need not be put together. */
+bool policies_any(const struct server *s, const struct kind *k);
+/* 0; else q->failure is filled. */
+int policies_validate(struct policies_ask *q);
+/* status.typeChecking and observedGeneration of a ValidatingAdmissionPolicy that is about to be stored. ERR_NOMEM. */
+int policies_note_types(const struct kind *k, yyjson_mut_doc *d, struct arena *a);
+
+#endif
