@@ -1,5 +1,6 @@
 /* policies_judge: the expressions of one policy for one write and one parameter object. See policies_set.h. */
 #include "base/limits.h"
+#include "server/kit/asker.h"
 #include "server/policies/policies_set.h"
 #include "wire/json/json.h"
 
@@ -17,46 +18,14 @@ struct policy_view {
     struct policies_judge *j;
     struct cel_bind binds[CEL_BINDS];
     struct cel_variables variables;
+    struct rights_asker asker;
     struct cel_input in;
 };
-
-/* May the asker (or a service account) do this? */
-static void access(void *ctx, const struct cel_access_ask *ask, struct arena *a,
-                   struct cel_access_answer *ret) {
-    struct policies_ask *q = ctx;
-    struct guard *g = q->s->o.guard;
-    struct api_request want = {.method = STR("GET"), .path = ask->path, .user = q->req->user};
-    struct str groups[3] = {STR("system:serviceaccounts"), STR(""), STR("system:authenticated")};
-    struct err err = {0};
-    if (ask->account.n > 0) {
-        groups[1] = arena_f(a, "system:serviceaccounts:%.*s", STR_ARG(ask->account_ns));
-        want.user = (struct user){
-            .name = arena_f(a, "system:serviceaccount:%.*s:%.*s", STR_ARG(ask->account_ns),
-                            STR_ARG(ask->account)),
-            .groups = {groups, 3},
-        };
-    }
-    want.verb_name = ask->verb;
-    want.verb = str_is(ask->verb, "get") || str_is(ask->verb, "list") || str_is(ask->verb, "watch")
-                    ? VERB_GET
-                    : VERB_UPDATE;
-    if (ask->path.n == 0) {
-        want.resource = true;
-        want.group = ask->group;
-        want.plural = ask->resource;
-        want.subresource = ask->subresource;
-        want.ns = ask->ns;
-        want.name = want.authz_name = ask->name;
-        want.kind = kind_by_resource(ask->group, STR(""), ask->resource);
-    }
-    ret->allowed =
-        g == NULL || g->authorize == NULL || g->authorize(g, &want, a, &ret->reason, &err) == 0;
-}
 
 static void see(struct policy_view *x, struct policies_judge *j) {
     const struct policies_one *p = j->p;
     size_t n = 0;
-    *x = (struct policy_view){.j = j};
+    *x = (struct policy_view){.j = j, .asker = {j->q->s, &j->q->req->user}};
     x->binds[n++] = (struct cel_bind){"object", CEL_BOUND_JSON, json_get(j->review, STR("object"))};
     x->binds[n++] =
         (struct cel_bind){"oldObject", CEL_BOUND_JSON, json_get(j->review, STR("oldObject"))};
@@ -77,8 +46,8 @@ static void see(struct policy_view *x, struct policies_judge *j) {
         .n_binds = n,
         .variables = x->variables.made != NULL ? &x->variables : NULL,
         .request_access = j->review,
-        .access = access,
-        .access_ctx = j->q,
+        .access = asker_may,
+        .access_ctx = &x->asker,
         .arena = j->scratch,
         .limit = LIMIT_CEL_STEPS_OBJECT,
     };

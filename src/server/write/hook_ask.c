@@ -4,6 +4,7 @@
 #include "api/cel/cel.h"
 #include "api/schema/codec.h"
 #include "base/limits.h"
+#include "server/kit/asker.h"
 #include "server/kit/names.h"
 #include "wire/json/json.h"
 #include "wire/json/patch.h"
@@ -145,18 +146,19 @@ int hook_question(struct write *w, const struct kind_version *kv, struct str *re
 
 /* ---- matchConditions ---- */
 
-static const struct cel_expr *condition(struct arena *a, struct str text) {
-    const struct cel_expr *e;
-    return cel_parse(a, text, &e, NULL) == 0 && !cel_uses(e, "authorizer") ? e : NULL;
-}
-
-bool hook_condition_known(struct arena *a, struct str expression) {
-    return condition(a, expression) != NULL;
+static struct str add_fault(struct arena *a, struct str faults, struct str text, enum cel_outcome o,
+                            struct str why) {
+    struct str one =
+        o == CEL_TOO_LONG
+            ? STR("validation failed due to running out of cost budget, no further validation "
+                  "rules will be run")
+            : arena_f(a, "expression '%.*s' resulted in error: %.*s", STR_ARG(text), STR_ARG(why));
+    return faults.n > 0 ? arena_f(a, "%.*s, %.*s", STR_ARG(faults), STR_ARG(one)) : one;
 }
 
 int hook_meets(struct write *w, yyjson_val *conditions, struct str question, bool *ret,
                struct err *err) {
-    struct str text = arena_f(w->arena, "{\"uid\":\"\"%.*s}", STR_ARG(question)), why, first = {0};
+    struct str text = arena_f(w->arena, "{\"uid\":\"\"%.*s}", STR_ARG(question)), faults = {0};
     yyjson_doc *d;
     yyjson_val *v;
     size_t i, n;
@@ -169,25 +171,35 @@ int hook_meets(struct write *w, yyjson_val *conditions, struct str question, boo
         return r;
     }
     yyjson_val *request = yyjson_doc_get_root(d);
+    struct rights_asker asker = {w->s, &w->req->user};
     const struct cel_bind binds[] = {
         {"object", CEL_BOUND_JSON, json_get(request, STR("object"))},
         {"oldObject", CEL_BOUND_JSON, json_get(request, STR("oldObject"))},
         {"request", CEL_BOUND_JSON, request},
+        {"authorizer", CEL_BOUND_AUTHORIZER, NULL},
     };
-    struct cel_input in = {
-        .binds = binds, .n_binds = 3, .arena = w->arena, .limit = LIMIT_CEL_STEPS_OBJECT};
+    struct cel_input in = {.binds = binds,
+                           .n_binds = 4,
+                           .request_access = request,
+                           .access = asker_may,
+                           .access_ctx = &asker,
+                           .arena = w->arena,
+                           .limit = LIMIT_CEL_STEPS_OBJECT};
     yyjson_arr_foreach(conditions, i, n, v) {
-        const struct cel_expr *e = condition(w->arena, json_str_at(v, "expression"));
-        enum cel_outcome o = e ? cel_check(e, &in, &why) : CEL_TRUE;
+        struct str expression = json_str_at(v, "expression"), why = {0};
+        const struct cel_expr *e;
+        struct err fault = {0};
+        int parsed = cel_parse(w->arena, expression, &e, &fault);
+        enum cel_outcome o = parsed == 0 ? cel_check(e, &in, &why) : CEL_ERROR;
         if (o == CEL_FALSE) {
             *ret = false;
             return 0;
         }
-        if (o != CEL_TRUE && first.n == 0) {
-            first = o == CEL_ERROR ? why : STR("it takes too long");
-        }
+        why = parsed == 0 ? why : arena_str(w->arena, str_of(fault.text));
+        faults = o != CEL_TRUE ? add_fault(w->arena, faults, expression, o, why) : faults;
     }
-    return first.n > 0 ? err_set(err, ERR_INVALID, "matchConditions: %.*s", STR_ARG(first)) : 0;
+    (void)arena_charge(w->arena, 8 * in.steps);
+    return faults.n > 0 ? err_set(err, ERR_INVALID, "%.*s", STR_ARG(faults)) : 0;
 }
 
 int hook_body(struct write *w, struct arena *a, struct str question, struct str *ret_uid,

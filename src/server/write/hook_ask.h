@@ -24,11 +24,10 @@ struct hook_answer {
 
 /* The request without its uid, in this version; in w->arena. The same write on the same state asks the same. */
 int hook_question(struct write *w, const struct kind_version *kv, struct str *ret);
-/* Do all matchConditions hold for this question? A condition beyond our CEL (hook_condition_known) counts as held.
- * ERR_INVALID with a text: one cannot be told and none is false. ERR_NOMEM. */
+/* Do all matchConditions hold for this question? ERR_INVALID with a text: one cannot be told and none is false.
+ * ERR_NOMEM. */
 int hook_meets(struct write *w, yyjson_val *conditions, struct str question, bool *ret,
                struct err *err);
-bool hook_condition_known(struct arena *a, struct str expression);
 /* The whole body with a fresh uid, both in a. ERR_NOMEM. */
 int hook_body(struct write *w, struct arena *a, struct str question, struct str *ret_uid,
               struct str *ret);

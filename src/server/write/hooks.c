@@ -261,9 +261,13 @@ static int meets(struct write *w, struct hook *hook, struct str question, bool *
         *ret = false;
         return 0;
     }
-    return r == 0 ? 0
-                  : failure_set(&w->failure, w->arena, r == ERR_INVALID ? ERR_FORBIDDEN : r,
-                                "webhook \"%.*s\": %s", STR_ARG(hook->name), err.text);
+    if (r == ERR_INVALID) {
+        struct str name = w->doc != NULL
+                              ? json_mstr_at(yyjson_mut_doc_get_root(w->doc), "metadata.name")
+                              : w->old->name;
+        return failure_forbidden(&w->failure, w->arena, w->req->kind, name, "%s", err.text);
+    }
+    return r == 0 ? 0 : failure_err(&w->failure, w->arena, &err);
 }
 
 /* Asks unless it is known: *ret is the answer, or NULL with ERR_AGAIN. Else w->failure is filled. */
@@ -412,27 +416,6 @@ static int mutate_one(struct write *w, struct hook *hook, const struct kind_vers
     return r;
 }
 
-/* The matchConditions of a configuration that is written: those beyond our CEL. */
-static void warn_of_conditions(struct write *w) {
-    const struct hooks *h = w->s->hooks;
-    yyjson_mut_val *hook, *v;
-    size_t i, n, k, m;
-    if (w->call == NULL || w->doc == NULL ||
-        (w->req->kind != h->kinds[MUTATING] && w->req->kind != h->kinds[VALIDATING])) {
-        return;
-    }
-    yyjson_mut_val *list = json_mpath(yyjson_mut_doc_get_root(w->doc), "webhooks");
-    yyjson_mut_arr_foreach(list, i, n, hook) {
-        yyjson_mut_arr_foreach(json_mget(hook, STR("matchConditions")), k, m, v) {
-            if (!hook_condition_known(w->arena, json_mstr_at(v, "expression"))) {
-                call_warn(w->call, STR("a matchCondition uses what is not evaluated here: it "
-                                       "counts as met"));
-                return;
-            }
-        }
-    }
-}
-
 int hooks_mutate(struct write *w, bool *ret_changed) {
     struct hooks *h = w->s->hooks;
     const struct hook_list *list = &h->lists[MUTATING];
@@ -440,7 +423,6 @@ int hooks_mutate(struct write *w, bool *ret_changed) {
     struct hook_labels l;
     bool any = false;
     *ret_changed = false;
-    warn_of_conditions(w);
     if (list->n == 0 || !is_asked_about(w)) {
         return 0;
     }

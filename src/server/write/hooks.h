@@ -14,8 +14,8 @@
  *
  * clientConfig: a url, or a Service: its ExternalName, or the first address of its Endpoints; the certificate must then
  * be for SERVICE.NAMESPACE.svc. Peers are always verified, by caBundle or else the system's authorities.
- * matchConditions are evaluated within the bounds of cel.h, without `authorizer`; one beyond them counts as met,
- * and a warning says so when it is written. Not asked about: webhook configurations, reviews, bindings, evictions, and
+ * matchConditions are compiled when they are written, and evaluated with `authorizer`. Not asked about: the objects of
+ * admissionregistration.k8s.io, reviews, bindings, evictions, and
  * what the server itself makes at start. Sessions with pods (CONNECT) are not asked about either: where a webhook that
  * must answer would be, they are refused.
  */

@@ -1,5 +1,6 @@
 /* kinds_admission: the rows of the webhook configurations, and their rules. */
 #include "api/kinds/kinds.h"
+#include "api/policies/policy_scope.h"
 #include "base/limits.h"
 
 extern const struct schema schema_mutating_configuration, schema_validating_configuration;
@@ -45,10 +46,63 @@ static void check_stars(yyjson_mut_val *rule, const struct path *at, struct caus
     }
 }
 
+static bool same_condition(yyjson_val *list, struct str text) {
+    yyjson_val *v;
+    size_t i, n;
+    yyjson_arr_foreach(list, i, n, v) {
+        if (str_eq(json_str_at(v, "expression"), text)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Those that were there before are not held against it again. */
+static void check_conditions(yyjson_mut_val *hook, yyjson_val *was, const struct path *at,
+                             struct causes *c) {
+    struct path all = path_member(at, "matchConditions");
+    yyjson_mut_val *list = json_mget(hook, STR("matchConditions"));
+    struct policy_scope scope;
+    struct arena a;
+    if (yyjson_mut_arr_size(list) == 0) {
+        return;
+    }
+    arena_init(&a, LIMIT_CRD_BYTES);
+    policy_scope_init(&scope, &a, &cel_dyn, NULL, true);
+    EACH(list, i, v) {
+        struct path here = path_index(&all, i), text_at = path_member(&here, "expression");
+        struct str text = str_trim(json_mstr_at(v, "expression")), fault = {0};
+        const struct cel_sort *sort;
+        if (text.n == 0 || same_condition(json_get(was, STR("matchConditions")), text)) {
+            continue; /* told by the table */
+        }
+        int r = arena_charge(c->arena, 50 + 5 * text.n)
+                    ? policy_compile(&a, &scope, text, "b", &sort, &fault)
+                    : 0;
+        if (r == ERR_NOMEM) {
+            c->arena->failed = ERR_NOMEM;
+        } else if (r != 0) {
+            cause_invalid(c, &text_at, text, "%.*s", STR_ARG(fault));
+        }
+    }
+    (void)arena_charge(c->arena, a.steps);
+    arena_release(&a);
+}
+
+static yyjson_val *old_hook(yyjson_val *old, struct str name) {
+    yyjson_val *list = json_get(old, STR("webhooks")), *v;
+    size_t i, n;
+    yyjson_arr_foreach(list, i, n, v) {
+        if (str_eq(json_str_at(v, "name"), name)) {
+            return v;
+        }
+    }
+    return NULL;
+}
+
 static void configuration_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     struct path all = path_member(NULL, "webhooks");
     yyjson_mut_val *list = json_mget(obj, STR("webhooks"));
-    (void)old;
     if (!check_size(list, &all, c)) {
         return;
     }
@@ -73,6 +127,7 @@ static void configuration_check(yyjson_mut_val *obj, yyjson_val *old, struct cau
         }
         check_client(json_mget(hook, STR("clientConfig")), &client_at, c);
         check_versions(hook, &at, c);
+        check_conditions(hook, old_hook(old, name), &at, c);
         check_selector(c, &spaces, json_mget(hook, STR("namespaceSelector")));
         check_selector(c, &objects, json_mget(hook, STR("objectSelector")));
         EACH(json_mget(hook, STR("rules")), k, rule) {

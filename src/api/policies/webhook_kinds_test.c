@@ -38,6 +38,8 @@ static struct str faults(struct arena *a, const char *hook) {
     ",\"rules\":[{\"operations\":" ops_ ",\"apiGroups\":" groups_ ",\"apiVersions\":[\"v1\"],"     \
     "\"resources\":[\"pods\"]}]"
 
+#define COND(text_) ",\"matchConditions\":[{\"name\":\"c\",\"expression\":\"" text_ "\"}]"
+
 static void rows(void **state) {
     static const struct {
         const char *hook, *want;
@@ -54,6 +56,16 @@ static void rows(void **state) {
         {HOOK(URL, RULE("[\"*\",\"CREATE\"]", "[\"\"]")),
          "webhooks[0].rules[0].operations: Invalid value"},
         {HOOK(URL, RULE("[\"PATCH\"]", "[\"\"]")), "webhooks[0].rules[0].operations[0]: Unsupp"},
+        {HOOK(URL, COND("object.x > ")),
+         "webhooks[0].matchConditions[0].expression: Invalid value: \"object.x >\": compilation "
+         "failed: ERROR: <input>:1:11: Syntax error: "},
+        {HOOK(URL, COND("params.x")), "webhooks[0].matchConditions[0].expression: Invalid value: "
+                                      "\"params.x\": compilation failed: ERROR: <input>:1:1: "
+                                      "undeclared reference to 'params'"},
+        {HOOK(URL, COND("1")), "webhooks[0].matchConditions[0].expression: Invalid value: \"1\": "
+                               "must evaluate to bool but got int"},
+        {HOOK(URL, COND("authorizer.requestResource.check('x').allowed()")),
+         "[{\"name\":\"a.b.c\""},
         {HOOK(URL, "") "," HOOK(URL, ""), "webhooks[1].name: Duplicate value: \"a.b.c\""},
         {"{\"name\":\"a.b\",\"clientConfig\":" URL
          ",\"sideEffects\":\"None\",\"admissionReviewVersions\":[\"v1beta1\"]}",
