@@ -30,6 +30,27 @@ def binding(name, of, *actions, ns="default", **spec):
                           "matchResources": match}, **spec)}
 
 
+def mutation(text):
+    kind = "JSONPatch" if text.lstrip().startswith("[") else "ApplyConfiguration"
+    return {"patchType": kind, kind[:5].lower() + kind[5:] if kind[0] == "A" else "jsonPatch": {"expression": text}}
+
+
+def mutating(name, *mutations, rules=None, again="Never", **spec):
+    return {"apiVersion": API, "kind": "MutatingAdmissionPolicy", "metadata": {"name": name},
+            "spec": dict({"matchConstraints": {"resourceRules": rules or [rule("configmaps", "", operations=["CREATE"])]},
+                          "mutations": [mutation(m) for m in mutations], "reinvocationPolicy": again}, **spec)}
+
+
+def mutating_binding(name, of, **spec):
+    return {"apiVersion": API, "kind": "MutatingAdmissionPolicyBinding", "metadata": {"name": name},
+            "spec": dict({"policyName": of}, **spec)}
+
+
+def drop_mutating(b, *names):
+    b.kubectl("delete", "mutatingadmissionpolicybinding", "--all")
+    b.kubectl("delete", "mutatingadmissionpolicy", *names)
+
+
 def config_map(name, ns="default", labels=None, **data):
     return {"apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": name, "namespace": ns, "labels": labels or {}}, "data": data}
@@ -236,6 +257,62 @@ def test_type_checking(b):
     drop(b, "typed.example.com")
 
 
+def test_apply_configuration(b):
+    """Object{...} is merged as by an apply: lists by their keys; what is one value is refused."""
+    bound(b, mutating("sidecar.example.com",
+                      "Object{metadata: Object.metadata{labels: Object.metadata.labels{made: 'yes'}}, "
+                      "spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{containers: ["
+                      "Object.spec.template.spec.containers{name: 'side', image: variables.image}]}}}}",
+                      "object.spec.replicas == 1 ? Object{spec: Object.spec{replicas: 2}} : Object{}",
+                      rules=[rule()], variables=[{"name": "image", "expression": "'side:' + object.metadata.name"}]),
+          mutating_binding("sidecar.example.com", "sidecar.example.com"))
+    b.apply(deployment("mutated", 1))
+    got = b.get("deployment", "mutated")
+    names = [(c["name"], c["image"]) for c in got["spec"]["template"]["spec"]["containers"]]
+    check(sorted(names) == [("c", "x"), ("side", "side:mutated")], names)
+    check(got["metadata"]["labels"]["made"] == "yes" and got["spec"]["replicas"] == 2, got["spec"]["replicas"])
+    side = [c for c in got["spec"]["template"]["spec"]["containers"] if c["name"] == "side"][0]
+    check(side["imagePullPolicy"] == "IfNotPresent", "not defaulted")
+    b.apply(mutating("sidecar.example.com", "Object{spec: Object.spec{selector: Object.spec.selector{matchLabels: "
+                     "Object.spec.selector.matchLabels{a: 'b'}}}}", rules=[rule()]))
+    refused(b, deployment("atomic", 1), "policy 'sidecar.example.com' with binding 'sidecar.example.com' denied request: "
+            "error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: .spec.selector")
+    b.apply(mutating("sidecar.example.com", "Object{spec: Object.spec{wrong: 1}}", rules=[rule()]))
+    refused(b, deployment("atomic", 1), ".spec.wrong: field not declared in schema")
+    b.apply(mutating("sidecar.example.com", "Object{spec: Object.wrong{replicas: 1}}", rules=[rule()]))
+    refused(b, deployment("atomic", 1), "type mismatch")
+    b.apply(mutating("sidecar.example.com", "Object{spec: Object.wrong{replicas: 1}}", rules=[rule()],
+                     failurePolicy="Ignore"))
+    b.apply(deployment("atomic", 1))
+    drop_mutating(b, "sidecar.example.com")
+
+
+def test_json_patch(b):
+    """Operations in order, each policy on what those before it made, by name; IfNeeded comes again."""
+    add = "[JSONPatch{{op: 'add', path: '/data/{0}', value: {1}}}]"
+    bound(b, mutating("b.example.com", add.format("second", "string(object.data.size())")),
+          mutating_binding("b", "b.example.com"))
+    bound(b, mutating("a.example.com", add.format("first", "has(object.data.second) ? 'again' : 'once'"), again="IfNeeded"),
+          mutating_binding("a", "a.example.com"))
+    bound(b, mutating("c.example.com", "[JSONPatch{op: 'add', path: '/metadata/labels', value: {}}, JSONPatch{op: 'add', "
+                      "path: '/metadata/labels/' + jsonpatch.escapeKey('x/y'), value: params.data.label}]",
+                      paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
+                      matchConditions=[{"name": "m", "expression": "request.name != 'param'"}]),
+          mutating_binding("c", "c.example.com", paramRef={"name": "param", "parameterNotFoundAction": "Allow"}))
+    b.apply(config_map("param", label="from-param"))
+    b.kubectl("create", "-f", "-", stdin=json.dumps(config_map("patched", z="1")))
+    got = b.get("configmap", "patched")
+    check(got["data"] == {"z": "1", "first": "again", "second": "2"}, got["data"])
+    check(got["metadata"]["labels"] == {"x/y": "from-param"}, got["metadata"])
+    b.apply(mutating("b.example.com", "[JSONPatch{op: 'test', path: '/data/z', value: '2'}]"))
+    refused(b, config_map("failing", z="1"), "policy 'b.example.com' with binding 'b' denied request:", verb="create")
+    drop_mutating(b, "a.example.com", "b.example.com", "c.example.com")
+    refused(b, mutating("bad.example.com", "Object{a: 1}.a == 1"), "must evaluate to Object but got bool")
+    refused(b, mutating("bad.example.com", "[JSONPatch{opp: 'add'}]"), "undefined field 'opp'")
+    refused(b, mutating("bad.example.com", "Objekt{}"), "undeclared reference to 'Objekt'")
+    refused(b, mutating("bad.example.com", "Object{}", again=""), "spec.reinvocationPolicy: ")
+
+
 def test_rescue(b):
     """No policy judges the objects of admission itself, and whoever has no right to policies cannot write them."""
     bound(b, policy("all.example.com", "false", rules=[rule("*", "*", "*", operations=["*"])]),
@@ -245,7 +322,8 @@ def test_rescue(b):
     drop(b, "all.example.com")
     b.apply(config_map("stuck"))
     b.kubectl("create", "rolebinding", "boss", "--clusterrole=admin", "--user=boss")
-    for kind in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):
+    for kind in ("validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies",
+                 "mutatingadmissionpolicybindings"):
         for verb in ("create", "get"):
             done = b.kubectl("auth", "can-i", verb, kind, "--as=boss", ok=False)
             check(done.stdout.strip() == "no", f"{verb} {kind}: {done.stdout}")

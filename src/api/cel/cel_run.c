@@ -89,6 +89,21 @@ enum cel_outcome cel_text(const struct cel_expr *e, struct cel_input *in, struct
 
 static yyjson_mut_val *json_of(struct cel_run *r, struct cel_value v, yyjson_mut_doc *d, int depth);
 
+/* Object.spec{...} stands in the field spec of an Object{...}, and nowhere else. */
+static bool fits_name(struct cel_value outer, struct str field, struct cel_value x) {
+    struct cel_value k, e;
+    if (cel_is_list(x)) {
+        struct cel_cursor c = cel_walk(x);
+        return !cel_next(&c, &k, &e) || cel_is_list(e) || fits_name(outer, field, e);
+    }
+    if (x.type != CEL_V_OBJECT || outer.type != CEL_V_OBJECT) {
+        return true;
+    }
+    struct str in = outer.made->name, own = x.made->name;
+    return own.n == in.n + 1 + field.n && str_starts(own, in) && own.p[in.n] == '.' &&
+           str_ends(own, field);
+}
+
 static yyjson_mut_val *map_of(struct cel_run *r, struct cel_value v, yyjson_mut_doc *d, int depth) {
     yyjson_mut_val *out = yyjson_mut_obj(d);
     struct cel_cursor c = cel_walk(v);
@@ -100,6 +115,10 @@ static yyjson_mut_val *map_of(struct cel_run *r, struct cel_value v, yyjson_mut_
         yyjson_mut_val *key = k.type == CEL_V_STRING
                                   ? yyjson_mut_strncpy(d, name.p != NULL ? name.p : "", name.n)
                                   : NULL;
+        if (key != NULL && !fits_name(v, k.s, x)) {
+            r->mismatch = true;
+            return NULL;
+        }
         yyjson_mut_val *value = key != NULL ? json_of(r, x, d, depth + 1) : NULL;
         out = value != NULL && yyjson_mut_obj_add(out, key, value) ? out : NULL;
     }
@@ -163,6 +182,9 @@ enum cel_outcome cel_json(const struct cel_expr *e, struct cel_input *in, yyjson
         return CEL_ERROR;
     }
     *ret = json_of(&r, v, d, 0);
-    *ret_text = STR("the value has no form in JSON");
+    *ret_text = r.mismatch
+                    ? STR("type mismatch: the name of an object's type must match the path of "
+                          "the field that it stands in, from Object on")
+                    : STR("the value has no form in JSON");
     return *ret != NULL ? CEL_TRUE : r.spent ? CEL_TOO_LONG : CEL_ERROR;
 }

@@ -145,6 +145,7 @@ struct cel_run {
     const struct cel_frame *root; /* the names of the input */
     size_t steps;                 /* of this expression */
     bool spent;
+    bool mismatch; /* an Object{...} stands where its type's name does not belong */
 };
 
 /* A function by name: `method` when it stands behind a dot (v[0] is then what is before it).

@@ -25,7 +25,8 @@
     KIND(stateful_set)                                                                             \
     KIND(lease)                                                                                    \
     KIND(endpoint_slice)                                                                           \
-    KIND(mutating_webhooks) KIND(validating_policy) KIND(validating_binding)                       \
+    KIND(mutating_policy) KIND(mutating_binding) KIND(mutating_webhooks)                           \
+    KIND(validating_policy) KIND(validating_binding)                                               \
     KIND(validating_webhooks)                                                                      \
     KIND(ingress_class) KIND(ingress) KIND(network_policy)                                         \
     KIND(events_event)                                                                             \

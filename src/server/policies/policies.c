@@ -11,24 +11,31 @@
 
 #define GROUP "admissionregistration.k8s.io"
 
-enum { POLICY, BINDING, POLICY_KINDS };
+/* The kinds: a policy and its binding, of each make. */
+enum { VALIDATING, MUTATING, MAKES };
+enum { POLICY, BINDING, POLICY_KINDS = 2 * MAKES };
+
+struct policies_make {
+    struct policies_one **v; /* by name */
+    size_t n;
+    struct policies_binding **bindings; /* by name */
+    size_t n_bindings;
+};
 
 struct policies {
     struct server *s;
-    const struct kind *kinds[POLICY_KINDS];
+    const struct kind *kinds[POLICY_KINDS]; /* 2 * make + POLICY or BINDING */
     const struct kind *namespaces;
     struct feed *feeds[POLICY_KINDS];
-    struct policies_one **v; /* by name */
-    size_t n, cap;
-    struct policies_binding **bindings; /* by name */
-    size_t n_bindings, cap_bindings;
+    struct policies_make makes[MAKES];
     struct arena scratch; /* of one verdict */
 };
 
 /* ---- which there are ---- */
 
 struct compiling {
-    struct policies *x;
+    struct policies *all;
+    struct policies_make *x;
     struct policies_one **v;
     struct policies_binding **bindings;
     size_t n, cap;
@@ -37,10 +44,10 @@ struct compiling {
 
 static bool compile_policy(void *ctx, const struct object *o) {
     struct compiling *c = ctx;
-    struct policies *x = c->x;
+    struct policies_make *x = c->x;
     struct policies_one *p = NULL;
     if (c->n >= LIMIT_POLICIES) {
-        log_error(x->s->o.log, "admission policies: only the first %d are enforced",
+        log_error(c->all->s->o.log, "admission policies: only the first %d are enforced",
                   LIMIT_POLICIES);
         return false;
     }
@@ -60,10 +67,11 @@ static bool compile_policy(void *ctx, const struct object *o) {
 
 static bool compile_binding(void *ctx, const struct object *o) {
     struct compiling *c = ctx;
-    struct policies *x = c->x;
+    struct policies_make *x = c->x;
     struct policies_binding *b = NULL;
     if (c->n >= LIMIT_POLICY_BINDINGS) {
-        log_error(x->s->o.log, "bindings of admission policies: only the first %d are enforced",
+        log_error(c->all->s->o.log,
+                  "bindings of admission policies: only the first %d are enforced",
                   LIMIT_POLICY_BINDINGS);
         return false;
     }
@@ -98,31 +106,38 @@ static void free_bindings(struct policies_binding **v, size_t n) {
 
 /* Out of memory: what could be compiled is enforced, and the log says that it is not all. */
 static void compile(struct policies *x, int which) {
-    struct compiling c = {.x = x};
+    struct policies_make *m = &x->makes[which / 2];
+    struct compiling c = {.all = x, .x = m};
+    bool policies = which % 2 == POLICY;
     mirror_scan(x->s->o.mirror, x->kinds[which], (struct str){0},
-                which == POLICY ? compile_policy : compile_binding, &c);
+                policies ? compile_policy : compile_binding, &c);
     if (c.code != 0) {
         log_error(x->s->o.log, "admission policies: out of memory, not all are enforced");
     }
-    if (which == POLICY) {
-        free_policies(x->v, x->n);
-        x->v = c.v;
-        x->n = c.n;
+    if (policies) {
+        free_policies(m->v, m->n);
+        m->v = c.v;
+        m->n = c.n;
     } else {
-        free_bindings(x->bindings, x->n_bindings);
-        x->bindings = c.bindings;
-        x->n_bindings = c.n;
+        free_bindings(m->bindings, m->n_bindings);
+        m->bindings = c.bindings;
+        m->n_bindings = c.n;
     }
 }
 
 static void changed(void *ctx, const struct change *ch) {
     struct policies *x = ctx;
-    compile(x, ch->obj->kind == x->kinds[POLICY] ? POLICY : BINDING);
+    for (int i = 0; i < POLICY_KINDS; i++) {
+        if (ch->obj->kind == x->kinds[i]) {
+            compile(x, i);
+        }
+    }
 }
 
 int policies_init(struct server *s, struct err *err) {
-    static const char *const names[POLICY_KINDS] = {"ValidatingAdmissionPolicy",
-                                                    "ValidatingAdmissionPolicyBinding"};
+    static const char *const names[POLICY_KINDS] = {
+        "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding"};
     struct policies *x = mem_zalloc(sizeof(*x));
     if (x == NULL) {
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -150,16 +165,26 @@ void policies_release(struct server *s) {
     for (int i = 0; i < POLICY_KINDS; i++) {
         feed_free(x->feeds[i]);
     }
-    free_policies(x->v, x->n);
-    free_bindings(x->bindings, x->n_bindings);
+    for (int i = 0; i < MAKES; i++) {
+        free_policies(x->makes[i].v, x->makes[i].n);
+        free_bindings(x->makes[i].bindings, x->makes[i].n_bindings);
+    }
     arena_release(&x->scratch);
     mem_free(x);
     s->policies = NULL;
 }
 
+static bool any_of(const struct server *s, int make, const struct kind *k) {
+    const struct policies_make *m = s->policies != NULL ? &s->policies->makes[make] : NULL;
+    return m != NULL && m->n > 0 && m->n_bindings > 0 && strcmp(k->group, GROUP) != 0;
+}
+
 bool policies_any(const struct server *s, const struct kind *k) {
-    const struct policies *x = s->policies;
-    return x != NULL && x->n > 0 && x->n_bindings > 0 && strcmp(k->group, GROUP) != 0;
+    return any_of(s, VALIDATING, k);
+}
+
+bool policies_any_mutating(const struct server *s, const struct kind *k) {
+    return any_of(s, MUTATING, k);
 }
 
 /* ---- parameters ---- */
@@ -372,8 +397,9 @@ static int judge_policy(struct policies *x, struct verdicts *v) {
     if (!arena_charge(v->q->arena, 20) || !policies_matches(&v->p->match, v->q, &kv)) {
         return 0;
     }
-    for (size_t i = 0; i < x->n_bindings; i++) {
-        const struct policies_binding *b = x->bindings[i];
+    const struct policies_make *m = &x->makes[VALIDATING];
+    for (size_t i = 0; i < m->n_bindings; i++) {
+        const struct policies_binding *b = m->bindings[i];
         if (!arena_charge(v->q->arena, 4) || !str_eq(b->policy, v->p->name) ||
             !policies_matches(&b->match, v->q, NULL)) {
             continue;
@@ -426,12 +452,130 @@ int policies_validate(struct policies_ask *q) {
         return 0;
     }
     buf_init(&v.failures, LIMIT_OBJECT_BYTES);
-    for (size_t i = 0; i < x->n && r == 0; i++) {
-        v.p = x->v[i];
+    for (size_t i = 0; i < x->makes[VALIDATING].n && r == 0; i++) {
+        v.p = x->makes[VALIDATING].v[i];
         r = judge_policy(x, &v);
     }
     r = r ? r : settle(&v);
     buf_release(&v.failures);
+    return r;
+}
+
+/* ---- mutations ---- */
+
+struct mutations {
+    struct policies_ask *q;
+    const struct policies_one *p;
+    const struct policies_binding *b;
+    const struct kind_version *kv;
+    bool changed; /* since this policy began */
+};
+
+/* failurePolicy Fail: the write is refused. */
+static int mutation_failed(struct mutations *x, struct str why, bool invalid) {
+    struct failure *f = x->q->failure;
+    struct arena *a = x->q->arena;
+    if (x->p->ignore) {
+        return 0;
+    }
+    struct str text = arena_f(a, "policy '%.*s' with binding '%.*s' denied request: %.*s",
+                              STR_ARG(x->p->name), STR_ARG(x->b->name), STR_ARG(why));
+    (void)failure_forbidden(f, a, x->q->req->kind, x->q->name, "%s", "");
+    f->message = text;
+    f->reason = invalid ? "Invalid" : "Forbidden";
+    return failure_cause(f, a, STR(""), text, STR(""));
+}
+
+static int mutate_for(struct policies *x, struct mutations *m, yyjson_val *params) {
+    struct policies_judge j = {
+        .q = m->q, .p = m->p, .scratch = &x->scratch, .params = params, .ns = NULL};
+    struct str why = {0};
+    bool met = true;
+    j.ns = namespace_tree(x, m->q);
+    for (size_t i = 0; i < m->p->n_mutations && met; i++) {
+        arena_reset(&x->scratch);
+        int r = m->q->review(m->q, m->kv, &j.review);
+        if (r != 0) {
+            return r;
+        }
+        if (i == 0 && policies_conditions(&j, &met, &why) != 0) {
+            return mutation_failed(m, why, true);
+        }
+        r = met ? policies_mutation(&j, i, m->kv, &why) : 0;
+        if (r == ERR_NOMEM) {
+            return failure_set(m->q->failure, m->q->arena, r, "out of memory");
+        }
+        r = r != 0 ? mutation_failed(m, why, true) : 0;
+        if (r != 0) {
+            return r;
+        }
+        m->changed = m->changed || met;
+    }
+    return 0;
+}
+
+static int mutate_binding(struct policies *x, struct mutations *m) {
+    struct params *params = ARENA_NEW(m->q->arena, struct params);
+    if (params == NULL) {
+        return failure_set(m->q->failure, m->q->arena, ERR_NOMEM, "out of memory");
+    }
+    params->q = m->q;
+    params->b = m->b;
+    const char *why = collect(params, m->p);
+    why = why == NULL && m->p->broken ? "an expression of the policy cannot be compiled" : why;
+    if (why != NULL) {
+        return mutation_failed(m, arena_f(m->q->arena, "failed to configure binding: %s", why),
+                               false);
+    }
+    int r = 0;
+    for (size_t i = 0; i < params->n && r == 0 && !arena_spent(m->q->arena); i++) {
+        r = mutate_for(x, m, params->v[i]);
+    }
+    return r;
+}
+
+/* One policy by all of its bindings; *ret_changed. */
+static int mutate_policy(struct policies *x, struct policies_ask *q, const struct policies_one *p,
+                         bool *ret_changed) {
+    const struct policies_make *make = &x->makes[MUTATING];
+    struct mutations m = {.q = q, .p = p};
+    int r = 0;
+    if (!arena_charge(q->arena, 20) || !policies_matches(&p->match, q, &m.kv)) {
+        return 0;
+    }
+    for (size_t i = 0; i < make->n_bindings && r == 0; i++) {
+        m.b = make->bindings[i];
+        if (arena_charge(q->arena, 4) && str_eq(m.b->policy, p->name) &&
+            policies_matches(&m.b->match, q, NULL)) {
+            r = mutate_binding(x, &m);
+        }
+    }
+    *ret_changed = m.changed;
+    return r;
+}
+
+int policies_mutate(struct policies_ask *q, bool again, bool *ret_changed) {
+    struct policies *x = q->s->policies;
+    const struct policies_make *m = &x->makes[MUTATING];
+    size_t last = 0; /* behind the last policy that changed something */
+    int r = 0;
+    for (size_t i = 0; i < m->n && r == 0; i++) {
+        bool changes = false;
+        if (!again || m->v[i]->again) {
+            r = mutate_policy(x, q, m->v[i], &changes);
+        }
+        last = changes ? i + 1 : last;
+    }
+    for (size_t i = 0; i + 1 < last && r == 0 && !again; i++) {
+        bool changes = false;
+        r = m->v[i]->again ? mutate_policy(x, q, m->v[i], &changes) : 0;
+    }
+    *ret_changed = last > 0;
+    if (r == 0 && arena_spent(q->arena)) {
+        r = failure_set(q->failure, q->arena, ERR_TOO_LARGE,
+                        "the request is too complex: admission policies take more than %d steps",
+                        LIMIT_REQUEST_STEPS);
+    }
     return r;
 }
 

@@ -10,6 +10,7 @@
  *     paramRef                                                one verdict for each parameter object
  *     matchConditions                                         all true, or the policy is not evaluated
  *     validations, auditAnnotations                           what follows: validationActions, failurePolicy
+ *     mutations                                               of mutating ones: a merge, or a JSON patch, each in turn
  *
  * Never judged: the objects of admissionregistration.k8s.io themselves, so that no policy can defend itself. Bounds:
  * the steps of one policy for one parameter object (LIMIT_CEL_STEPS_OBJECT), and all of them are charged to the
@@ -31,6 +32,11 @@ struct policies_ask {
     const struct str_map *labels, *old_labels; /* NULL: there is no such object */
     /* The AdmissionRequest as JSON, with `object` and `oldObject` (or null) in this version. 0, or a failure. */
     int (*review)(struct policies_ask *q, const struct kind_version *kv, yyjson_val **ret);
+    /* Changes the object that is judged: `change` gets it in this version, and what it makes of it is pruned, defaulted
+     * and takes its place. 0, ERR_INVALID with a text, ERR_NOMEM. */
+    int (*change)(struct policies_ask *q, const struct kind_version *kv,
+                  int (*change)(void *ctx, yyjson_mut_doc *d, struct err *err), void *ctx,
+                  struct err *err);
     void (*warn)(struct policies_ask *q, struct str text);
     /* An annotation of the request's line in the audit log. */
     void (*note)(struct policies_ask *q, struct str key, struct str value);
@@ -41,8 +47,13 @@ struct policies_ask {
 int policies_init(struct server *s, struct err *err);
 void policies_release(struct server *s);
 
-/* Whether anything could be judged: else the rest need not be put together. */
+/* Whether anything could be judged, or changed: else the rest need not be put together. */
 bool policies_any(const struct server *s, const struct kind *k);
+bool policies_any_mutating(const struct server *s, const struct kind *k);
+/* The object as mutating policies make it, in the order of their names; those with reinvocationPolicy IfNeeded once
+ * more where the object was changed behind them, and, with `again`, they alone: somebody else changed it. 0; else
+ * q->failure is filled. */
+int policies_mutate(struct policies_ask *q, bool again, bool *ret_changed);
 /* 0; else q->failure is filled. */
 int policies_validate(struct policies_ask *q);
 /* status.typeChecking and observedGeneration of a ValidatingAdmissionPolicy that is about to be stored. ERR_NOMEM. */

@@ -77,6 +77,24 @@ static int read_lists(struct policies_one *p, yyjson_val *spec) {
                            &p->audits, &p->n_audits);
 }
 
+static int read_mutations(struct policies_one *p, yyjson_val *list) {
+    size_t i, n;
+    yyjson_val *e;
+    p->n_mutations = yyjson_arr_size(list);
+    p->mutations = ARENA_ARRAY(&p->arena, struct policies_mutation, p->n_mutations + 1);
+    if (p->mutations == NULL) {
+        return ERR_NOMEM;
+    }
+    yyjson_arr_foreach(list, i, n, e) {
+        bool apply = str_is(json_str_at(e, "patchType"), "ApplyConfiguration");
+        p->mutations[i].apply = apply;
+        p->mutations[i].text = compile(
+            p, json_str_at(e, apply ? "applyConfiguration.expression" : "jsonPatch.expression"));
+        p->broken = p->broken || p->mutations[i].text.expr == NULL;
+    }
+    return 0;
+}
+
 int policies_one_new(const struct object *o, struct policies_one **ret) {
     struct policies_one *p = mem_zalloc(sizeof(*p));
     yyjson_doc *doc;
@@ -92,7 +110,9 @@ int policies_one_new(const struct object *o, struct policies_one **ret) {
     p->param_api = json_str_at(spec, "paramKind.apiVersion");
     p->param_kind = json_str_at(spec, "paramKind.kind");
     r = r ? r : read_match(&p->arena, json_get(spec, STR("matchConstraints")), &p->match);
+    p->again = str_is(json_str_at(spec, "reinvocationPolicy"), "IfNeeded");
     r = r ? r : read_lists(p, spec);
+    r = r ? r : read_mutations(p, json_get(spec, STR("mutations")));
     if (r != 0 || arena_ok(&p->arena) != 0) {
         policies_one_free(p);
         return ERR_NOMEM;

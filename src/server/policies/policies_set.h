@@ -23,17 +23,26 @@ struct policies_check {
     struct str message, reason, key;
 };
 
+/* Of a mutating policy. */
+struct policies_mutation {
+    struct policies_text text;
+    bool apply; /* ApplyConfiguration; else JSONPatch */
+};
+
 struct policies_one {
     struct arena arena;
     struct str name;
     uint64_t rv;
     bool ignore; /* failurePolicy */
+    bool again;  /* reinvocationPolicy IfNeeded */
     bool broken; /* an expression does not compile: a configuration error */
     struct policies_match match;
     struct str param_api, param_kind; /* empty: none */
     struct policies_text *conditions;
     struct policies_check *validations, *audits;
     struct cel_variable *variables;
+    struct policies_mutation *mutations;
+    size_t n_mutations;
     size_t n_conditions, n_validations, n_audits, n_variables;
 };
 
@@ -75,5 +84,11 @@ struct policies_judge {
     void *ctx;
 };
 void policies_judge(struct policies_judge *j);
+
+/* Mutation i of the policy, on the object as `review` has it, in this version. 0, or ERR_INVALID with why it could not
+ * be made (*ret_why), ERR_NOMEM. Conditions: *ret_met false, and nothing is done. */
+int policies_conditions(struct policies_judge *j, bool *ret_met, struct str *ret_why);
+int policies_mutation(struct policies_judge *j, size_t i, const struct kind_version *kv,
+                      struct str *ret_why);
 
 #endif

@@ -27,6 +27,8 @@ int admit_limits(struct write *w);
 int admit_quota(struct write *w);
 /* admit_ask.c: what admission policies say of it; of a deletion, too. */
 int admit_policies(struct write *w, bool removes);
+/* Mutating policies, before webhooks that change objects; `again`: one did, so those that want it come again. */
+int admit_mutating(struct write *w, bool again);
 /* The types of a policy's expressions, in its status. */
 int admit_note_types(struct write *w);
 /* admit_ask.c: what the world's admission (port/admission.h) makes of it, and what it says against it. The causes of

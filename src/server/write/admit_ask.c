@@ -153,34 +153,59 @@ static void note(struct policies_ask *q, struct str key, struct str value) {
     }
 }
 
+static int change(struct policies_ask *q, const struct kind_version *kv,
+                  int (*make)(void *ctx, yyjson_mut_doc *d, struct err *err), void *ctx,
+                  struct err *err) {
+    struct write *w = q->ctx;
+    int r = hook_change(w, kv, make, ctx, err);
+    return r ? r : write_default(w, err);
+}
+
+static int ask_policies(struct write *w, bool removes, struct hook_labels *l,
+                        struct policies_ask *ret) {
+    int r = hooks_labels(w, removes, l);
+    if (r == 0) {
+        *ret = (struct policies_ask){
+            .s = w->s,
+            .req = w->req,
+            .arena = w->arena,
+            .name = removes ? w->old->name
+                            : json_mstr_at(yyjson_mut_doc_get_root(w->doc), "metadata.name"),
+            .subresource = l->m.subresource,
+            .operation = l->m.operation,
+            .namespace_labels = l->m.namespace_labels,
+            .labels = l->m.labels,
+            .old_labels = l->m.old_labels,
+            .review = review_of,
+            .change = change,
+            .warn = warn_policy,
+            .note = note,
+            .ctx = w,
+            .failure = &w->failure,
+        };
+    }
+    return r;
+}
+
 int admit_policies(struct write *w, bool removes) {
-    const struct api_request *q = w->req;
     struct hook_labels l;
-    if (w->unasked || w->whole || !policies_any(w->s, q->kind)) {
+    struct policies_ask ask;
+    if (w->unasked || w->whole || !policies_any(w->s, w->req->kind)) {
         return 0;
     }
-    int r = hooks_labels(w, removes, &l);
-    if (r != 0) {
-        return r;
+    int r = ask_policies(w, removes, &l, &ask);
+    return r ? r : policies_validate(&ask);
+}
+
+int admit_mutating(struct write *w, bool again) {
+    struct hook_labels l;
+    struct policies_ask ask;
+    bool changed;
+    if (w->unasked || w->whole || !policies_any_mutating(w->s, w->req->kind)) {
+        return 0;
     }
-    struct policies_ask ask = {
-        .s = w->s,
-        .req = q,
-        .arena = w->arena,
-        .name =
-            removes ? w->old->name : json_mstr_at(yyjson_mut_doc_get_root(w->doc), "metadata.name"),
-        .subresource = l.m.subresource,
-        .operation = l.m.operation,
-        .namespace_labels = l.m.namespace_labels,
-        .labels = l.m.labels,
-        .old_labels = l.m.old_labels,
-        .review = review_of,
-        .warn = warn_policy,
-        .note = note,
-        .ctx = w,
-        .failure = &w->failure,
-    };
-    return policies_validate(&ask);
+    int r = ask_policies(w, false, &l, &ask);
+    return r ? r : policies_mutate(&ask, again, &changed);
 }
 
 int admit_note_types(struct write *w) {

@@ -354,19 +354,19 @@ static int keep_rest(const struct write *w, yyjson_mut_doc *d, yyjson_mut_val *w
     return r ? r : keep_metadata(d, was);
 }
 
-int hook_patch(struct write *w, const struct kind_version *kv, struct str patch, struct err *err) {
+int hook_change(struct write *w, const struct kind_version *kv,
+                int (*change)(void *ctx, yyjson_mut_doc *d, struct err *err), void *ctx,
+                struct err *err) {
     const struct kind *k = w->req->kind;
     yyjson_mut_val *was = yyjson_mut_doc_get_root(w->doc);
     yyjson_mut_doc *d = json_mut_new(w->arena);
     yyjson_mut_val *root = d != NULL ? yyjson_mut_val_mut_copy(d, was) : NULL;
-    yyjson_doc *ops;
     if (root == NULL) {
         return no_memory(err);
     }
     yyjson_mut_doc_set_root(d, root);
     int r = codec_from_storage(k, kv, d, err);
-    r = r ? r : json_parse(w->arena, patch, &ops, err);
-    r = r ? r : patch_json(d, yyjson_doc_get_root(ops), err);
+    r = r ? r : change(ctx, d, err);
     if (r == 0 && !yyjson_mut_is_obj(yyjson_mut_doc_get_root(d))) {
         r = err_set(err, ERR_INVALID, "its patch leaves no object");
     }
@@ -379,4 +379,21 @@ int hook_patch(struct write *w, const struct kind_version *kv, struct str patch,
         w->doc = d;
     }
     return r == 0 || r == ERR_NOMEM ? r : ERR_INVALID;
+}
+
+struct patching {
+    struct arena *arena;
+    struct str patch;
+};
+
+static int apply_json_patch(void *ctx, yyjson_mut_doc *d, struct err *err) {
+    struct patching *p = ctx;
+    yyjson_doc *ops;
+    int r = json_parse(p->arena, p->patch, &ops, err);
+    return r ? r : patch_json(d, yyjson_doc_get_root(ops), err);
+}
+
+int hook_patch(struct write *w, const struct kind_version *kv, struct str patch, struct err *err) {
+    struct patching p = {w->arena, patch};
+    return hook_change(w, kv, apply_json_patch, &p, err);
 }

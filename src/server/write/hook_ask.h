@@ -37,6 +37,10 @@ void hook_read_answer(struct arena *a, struct str uid, const struct http_reply *
 /* Applies the patch of a webhook that saw version kv to w->doc; names, uid and the like stay, and so does all but the
  * status where that alone is written. ERR_INVALID: it cannot be applied. */
 int hook_patch(struct write *w, const struct kind_version *kv, struct str patch, struct err *err);
+/* The same for any change of the object in that version. */
+int hook_change(struct write *w, const struct kind_version *kv,
+                int (*change)(void *ctx, yyjson_mut_doc *d, struct err *err), void *ctx,
+                struct err *err);
 /* Fills w->failure from a denial. */
 int hook_denied(struct write *w, struct str name, const struct hook_answer *a);
 

@@ -359,11 +359,15 @@ static int build(struct write *w, struct object **ret) {
     return code != 0 ? failure_err(&w->failure, w->arena, &err) : 0;
 }
 
+int write_default(struct write *w, struct err *err) {
+    const struct kind *k = kind_stored(w->req->kind);
+    return status_only(w) ? codec_default_status_in(k, rules_of(w), w->doc, err)
+                          : codec_default_in(k, rules_of(w), w->doc, err);
+}
+
 static int set_defaults(struct write *w) {
     struct err err = {0};
-    const struct kind *k = kind_stored(w->req->kind);
-    int code = status_only(w) ? codec_default_status_in(k, rules_of(w), w->doc, &err)
-                              : codec_default_in(k, rules_of(w), w->doc, &err);
+    int code = write_default(w, &err);
     return code != 0 ? failure_err(&w->failure, w->arena, &err) : 0;
 }
 
@@ -436,12 +440,14 @@ static int lay_over(struct write *w) {
     return r ? r : write_lay(w);
 }
 
-/* The world's admission, then the webhooks of others; what those changed is defaulted again. */
+/* The world's admission, then policies, then the webhooks of others; what those changed is defaulted again. */
 static int admit(struct write *w) {
     bool changed = false;
     int r = w->req->subresource.n == 0 && !w->whole ? admit_object(w) : 0;
+    r = r ? r : admit_mutating(w, false);
     r = r ? r : hooks_mutate(w, &changed);
-    return r == 0 && changed ? set_defaults(w) : r;
+    r = r == 0 && changed ? set_defaults(w) : r;
+    return r == 0 && changed ? admit_mutating(w, true) : r;
 }
 
 /* A step that answered ERR_AGAIN waits, and runs again by itself. */

@@ -103,6 +103,8 @@ void write_orphan(struct call *c, void *ctx);
 int write_load(struct write *w);
 /* An apply of w->doc, in the version asked for: it is laid over the stored object, converted and pruned. */
 int write_lay(struct write *w);
+/* w->doc's defaults. */
+int write_default(struct write *w, struct err *err);
 /* From w->doc (storage version, changed from w->old) on: default, admit, validate, generation,
  * no-op, stage. */
 void write_replace(struct write *w);
