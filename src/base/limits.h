@@ -115,8 +115,8 @@ enum {
     LIMIT_SESSION_IDLE_MS = 4 * 3600 * 1000, /* without a byte of data either way [k8s] */
     LIMIT_FORWARD_CONNECTIONS = 256,     /* of one port-forward */
     LIMIT_FORWARD_PORTS = 64,            /* named in the query of one */
-    LIMIT_INFLIGHT_READ = 400,           /* [k8s] */
-    LIMIT_INFLIGHT_WRITE = 2000,
+    LIMIT_FLOW_SEATS = 2400,             /* requests under way, of all priority levels together */
+    LIMIT_FLOWS = 4096,                  /* users of levels that are remembered while they are idle */
     LIMIT_WATCHES = 10000,
     LIMIT_WATCH_BACKLOG = 256 << 10,     /* bytes that wait for one watcher; what follows is read from the history */
     LIMIT_WATCH_BYTES_USER = 16 << 20,   /* that wait for one user; beyond them his watches wait sooner, or end */

@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "server/flow/flow.h"
 #include "server/kit/convert.h"
 #include "server/kit/handlers.h"
 #include "server/kit/names.h"
@@ -39,7 +40,7 @@ struct server *server_new(const struct server_options *o, struct err *err) {
     if (watch_init(s, err) != 0 || streams_init(s, err) != 0 || turns_init(s, err) != 0 ||
         writer_init(s, err) != 0 || health_init(s, err) != 0 || crds_init(s, err) != 0 ||
         hooks_init(s, err) != 0 || convert_init(s, err) != 0 || policies_init(s, err) != 0 ||
-        talk_init(s, err) != 0) {
+        talk_init(s, err) != 0 || flows_init(s, err) != 0) {
         server_free(s);
         return NULL;
     }
@@ -98,6 +99,7 @@ void server_free(struct server *s) {
     streams_release(s);
     writer_release(s);
     crds_release(s);
+    flows_release(s);
     health_release(s);
     openapi_release(s);
     admit_service_release(s);
@@ -151,6 +153,7 @@ static void audit(struct call *c, int http) {
 }
 
 static void leave(struct call *c) {
+    flow_leave(c);
     if (c->inflight != NULL) {
         (*c->inflight)--;
         c->inflight = NULL;
@@ -161,6 +164,7 @@ static void leave(struct call *c) {
 
 static void common_headers(struct call *c) {
     (void)http_add_header(c->http, "Audit-Id", c->audit_id);
+    flow_headers(c);
     if (c->req.resource) {
         (void)http_add_header(c->http, "Cache-Control", STR("no-cache, private"));
     }
@@ -263,6 +267,7 @@ void call_json(struct call *c, int http, struct buf *b) {
 
 static void begin_stream(struct call *c) {
     common_headers(c);
+    flow_leave(c);
     if (c->inflight != NULL) {
         (*c->inflight)--;
         c->inflight = NULL;

@@ -99,5 +99,7 @@ struct writer *server_writer(struct server *s);
  * served version. 0 also when it exists: then the rules of a role that says autoupdate "true" are made those of the
  * body, unless the stored role says "false". Flush the mirror afterwards. */
 int server_bootstrap(struct server *s, struct str json, struct err *err);
+/* The FlowSchemas and PriorityLevelConfigurations that are there from the start, by server_bootstrap. */
+int server_bootstrap_flows(struct server *s, struct err *err);
 
 #endif

@@ -24,6 +24,8 @@ struct conversions;
 struct openapi_sums;
 struct server_writer;
 struct server_metrics;
+struct flows;
+struct flow;
 struct hooks;
 struct policies;
 struct yaml_job;
@@ -37,6 +39,7 @@ struct server {
     struct virtual_hub *computed;    /* virtual_stream.c */
     struct streams *streams;         /* streams.c */
     struct read_turns *turns;        /* turns.c */
+    struct flows *flows;             /* flow/flow.c */
     struct server_writer *writer;    /* writer.c */
     struct hooks *hooks;             /* hooks.c */
     struct policies *policies;       /* policies.c */
@@ -66,6 +69,16 @@ struct call_note {
     struct call_note *next;
 };
 
+/* Where a call stands among others: flow/flow.h. */
+struct flow_seat {
+    struct flow *flow; /* NULL: it is exempt, or not admitted */
+    struct str schema, schema_uid, level_uid;
+    struct call *next; /* of those that wait */
+    void (*go)(struct call *c);
+    int64_t since; /* monotonic time of its coming */
+    bool waits;
+};
+
 struct call {
     struct server *s;
     struct http_request *http;
@@ -77,6 +90,7 @@ struct call {
     struct call_note *notes;
     size_t note_bytes;
     int64_t started_ns;
+    struct flow_seat seat;
     size_t *inflight; /* the counter this call is counted in, or NULL */
     /* Called once when the request ends or the peer goes away while someone waits; NULL otherwise.
      * */

@@ -6,6 +6,8 @@
 #include "server/kit/context.h"
 #include "server/kit/render.h"
 
+struct prom;
+
 /* route.c: classification, guard, limits, dispatch. */
 void route_request(void *ctx, struct http_request *r);
 void route_again(struct call *c);                   /* a read that waited */
@@ -41,7 +43,6 @@ int64_t watch_seconds(struct call *c);
 void watch_send_error(struct call *c, const struct failure *f);
 size_t watch_count(const struct server *s);
 /* scrape.c: a registry of ours, then that of the outer world, as Prometheus text */
-struct prom;
 void scrape_request(struct call *c, struct prom *ours);
 
 /* streams.c: all streams under way, of which those that lose their right are cut */
@@ -73,6 +74,7 @@ void openapi_release(struct server *s);
 bool health_request(struct call *c, struct str path);
 int health_init(struct server *s, struct err *err);
 void health_release(struct server *s);
+struct prom *health_prom(struct server *s); /* what /metrics tells of the server */
 void health_count(struct server *s, const struct call *c, int http);
 /* writer.c */
 int writer_init(struct server *s, struct err *err);

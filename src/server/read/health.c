@@ -1,5 +1,6 @@
 /* health: /version, /healthz, /livez, /readyz, /metrics and the index of paths. */
 #include "base/mem.h"
+#include "server/flow/flow.h"
 #include "server/kit/handlers.h"
 #include "wire/prometheus.h"
 
@@ -39,6 +40,10 @@ int health_init(struct server *s, struct err *err) {
     return 0;
 }
 
+struct prom *health_prom(struct server *s) {
+    return s->metrics->prom;
+}
+
 void health_release(struct server *s) {
     if (s->metrics != NULL) {
         prom_free(s->metrics->prom);
@@ -70,6 +75,7 @@ static void metrics_answer(struct call *c) {
     prom_set(prom_with(s->metrics->inflight, "readOnly"), (double)s->inflight_reads);
     prom_set(prom_with(s->metrics->inflight, "mutating"), (double)s->inflight_writes);
     prom_set(s->metrics->watches, (double)s->long_running);
+    flows_gauges(s);
     if (s->http != NULL) {
         uint64_t cut = http_server_stats(s->http).cut_slow;
         prom_add(s->metrics->cut, (double)(cut - s->metrics->cut_told));

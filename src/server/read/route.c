@@ -1,6 +1,7 @@
 /* route: from an HTTP request to its handler. The order of the steps is guard.h's. */
 #include "api/schema/crd_kind.h"
 #include "base/limits.h"
+#include "server/flow/flow.h"
 #include "server/kit/handlers.h"
 #include "server/kit/names.h"
 #include "server/read/unserved.h"
@@ -9,6 +10,7 @@ static void detached(void *user) {
     struct call *c = user;
     streams_remove(c);
     oidc_wait_cancel(&c->waiter);
+    flow_leave(c);
     if (c->inflight != NULL) {
         (*c->inflight)--;
         c->inflight = NULL;
@@ -25,17 +27,9 @@ static bool is_write(enum verb v) {
            v == VERB_DELETECOLLECTION;
 }
 
-/* Counts the call in; false: too many already. */
-static bool enter(struct call *c) {
-    struct server *s = c->s;
-    bool write = is_write(c->req.verb);
-    size_t *n = write ? &s->inflight_writes : &s->inflight_reads;
-    if (*n >= (write ? (size_t)LIMIT_INFLIGHT_WRITE : (size_t)LIMIT_INFLIGHT_READ)) {
-        return false;
-    }
-    (*n)++;
-    c->inflight = n;
-    return true;
+static void count_in(struct call *c) {
+    c->inflight = is_write(c->req.verb) ? &c->s->inflight_writes : &c->s->inflight_reads;
+    (*c->inflight)++;
 }
 
 static bool has_subresource(const struct kind *k, struct str sub) {
@@ -237,6 +231,15 @@ bool route_head(void *ctx, struct http_request *r) {
     return false;
 }
 
+static void dispatch(struct call *c) {
+    count_in(c);
+    if (c->req.resource) {
+        dispatch_resource(c);
+    } else {
+        dispatch_path(c);
+    }
+}
+
 /* Who asks, may they, and then the handler; once more when it had to wait for who asks. */
 static void judge(void *ctx) {
     struct call *c = ctx;
@@ -271,13 +274,8 @@ static void judge(void *ctx) {
     } else if (arena_ok(a) != 0) { /* a part of the request was not copied */
         (void)failure_set(&c->failure, a, ERR_NOMEM, "out of memory");
         call_fail(c);
-    } else if (!enter(c)) {
-        (void)failure_too_many(&c->failure);
-        call_fail(c);
-    } else if (c->req.resource) {
-        dispatch_resource(c);
     } else {
-        dispatch_path(c);
+        flow_admit(c, dispatch);
     }
 }
 

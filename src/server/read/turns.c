@@ -2,6 +2,7 @@
 #include "server/read/turns.h"
 
 #include "base/mem.h"
+#include "server/flow/flow.h"
 
 #define TURN_NS (4 * NS_PER_MS) /* of steps, before others have the loop */
 
@@ -11,15 +12,33 @@ struct read_turns {
     struct timer *timer;
 };
 
+/* The one whose flow had the least goes next, and of these the one that waits longest. */
+static struct answer_turn *take_next(struct read_turns *h) {
+    struct answer_turn **best = &h->first, *t;
+    for (struct answer_turn **at = &h->first->next; *at != NULL; at = &(*at)->next) {
+        best = flow_before((*at)->call, (*best)->call) ? at : best;
+    }
+    t = *best;
+    *best = t->next;
+    h->last = t->next == NULL ? best : h->last;
+    t->queued = false;
+    return t;
+}
+
+static void step_of(struct answer_turn *t, int64_t now, int64_t *ret_then) {
+    struct server *s = t->call->s;
+    struct flow *f = flow_hold(t->call); /* the step may be its call's last */
+    t->go(t);
+    *ret_then = clock_mono(s->clock);
+    flow_charge(s, f, *ret_then - now);
+}
+
 static void take(void *ctx) {
     struct read_turns *h = ctx;
     struct clock *clock = h->s->clock;
     int64_t end = clock_mono(clock) + TURN_NS;
-    for (struct answer_turn *t; (t = h->first) != NULL && clock_mono(clock) < end;) {
-        h->first = t->next;
-        h->last = h->first == NULL ? &h->first : h->last;
-        t->queued = false;
-        t->go(t);
+    for (int64_t now = clock_mono(clock), then; h->first != NULL && now < end; now = then) {
+        step_of(take_next(h), now, &then);
     }
     if (h->first != NULL) {
         clock->timer_start(h->timer, 0);

@@ -485,6 +485,7 @@ static int make_server(struct up *u, struct err *err) {
     };
     u->server = server_new(&o, err);
     r = u->server ? policy_bootstrap(bootstrap, u->server, err) : err->code;
+    r = r ? r : server_bootstrap_flows(u->server, err);
     return r ? r : make_namespaces(u, err);
 }
 
