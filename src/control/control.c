@@ -18,6 +18,7 @@
 #include "control/kit/api_service.h"
 #include "control/kit/controller.h"
 #include "control/kube/bootstrap.h"
+#include "control/kube/csr_ttl.h"
 #include "control/kube/event_ttl.h"
 #include "control/kube/gc.h"
 #include "control/kube/job.h"
@@ -59,6 +60,7 @@ static const struct controller_row *const parts[] = {
     &pod_gc_controller,
     &role_aggregation_controller,
     &event_ttl_controller,
+    &csr_ttl_controller,
     &workload_life_controller,
     &priority_class_controller,
     &reservation_controller,

@@ -58,6 +58,8 @@ struct server_options {
     struct offload *offload; /* reads long YAML bodies; NULL: on the loop. It outlives the server */
     struct log *log;         /* NULL: silent; only what an operator must know */
     struct tls_server *tls;  /* NULL: plain HTTP */
+    const char
+        *pki; /* folder of the authority that signs certificates of clients; NULL: nobody signs */
     struct str host;
     uint16_t port;        /* 0: any free one */
     bool allow_any;       /* listen on other than loopback */

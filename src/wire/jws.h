@@ -4,7 +4,8 @@
  *     base64url(header) . base64url(claims) . base64url(signature)
  *
  * Strict: three parts, no padding, both objects, no member twice, no `crit`, `alg` a text. That the signature is right,
- * and what alg is taken, is for whoever has the keys (net/jwk.h); until then nothing of the claims may be believed.
+ * and what alg is taken, is for whoever has the keys (net/keys/jwk.h); until then nothing of the claims may be
+ * believed.
  */
 #ifndef BERTH_WIRE_JWS_H
 #define BERTH_WIRE_JWS_H

@@ -18,6 +18,7 @@ import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
+import certificates  # noqa: E402  pylint: disable=wrong-import-position
 from harness import Berth, Fail, check, run_tests, wait_for  # noqa: E402  pylint: disable=wrong-import-position
 
 REDIRECT = "http://127.0.0.1/callback"
@@ -265,6 +266,11 @@ def test_rights_end(w):
         if watch.poll() is None:
             watch.kill()
     check(w.who(token) == 401, "it is over")
+
+
+def test_certificates(w):
+    """Who has no token gets a certificate: asked for by one, approved by another."""
+    certificates.run(w)
 
 
 def start(f, program, kubectl):

@@ -28,7 +28,7 @@
     KIND(mutating_policy) KIND(mutating_binding) KIND(mutating_webhooks)                           \
     KIND(validating_policy) KIND(validating_binding)                                               \
     KIND(validating_webhooks)                                                                      \
-    KIND(flow_schema) KIND(priority_level)                                                         \
+    KIND(csr) KIND(flow_schema) KIND(priority_level)                                               \
     KIND(ingress_class) KIND(ingress) KIND(network_policy)                                         \
     KIND(events_event)                                                                             \
     KIND(runtime_class)                                                                            \

@@ -13,6 +13,8 @@ static const struct subresource unknown = {
 static const struct subresource known[] = {
     {"log", "", "v1", NULL, "[\"get\"]"},
     {"binding", "", "v1", "Binding", "[\"create\"]"},
+    {"approval", "certificates.k8s.io", "v1", "CertificateSigningRequest",
+     "[\"get\",\"patch\",\"update\"]"},
     {"ephemeralcontainers", "", "v1", NULL, "[\"get\",\"patch\",\"update\"]"},
     {"eviction", "policy", "v1", "Eviction", "[\"create\"]"},
     {"token", "authentication.k8s.io", "v1", "TokenRequest", "[\"create\"]"},

@@ -9,6 +9,7 @@
 #include "control/kit/controller.h"
 #include "control/kit/recorder.h"
 #include "control/kube/bootstrap.h"
+#include "control/kube/csr_ttl.h"
 #include "control/kube/event_ttl.h"
 #include "control/kube/gc.h"
 #include "control/kube/namespace.h"
@@ -447,6 +448,24 @@ static void events_repeat_combine_and_expire(void **state) {
     controller_free(c);
 }
 
+static void certificate_requests_go(void **state) {
+    struct controller *c = controller_new(&csr_ttl_controller, &w.env, NULL);
+    const char *spec = "\"spec\":{\"request\":\"eA==\",\"signerName\":\"a/b\",\"usages\":[]}";
+    put("certificates.k8s.io/v1", "CertificateSigningRequest", "", "waits", "", spec);
+    put("certificates.k8s.io/v1", "CertificateSigningRequest", "", "denied", "", spec);
+    fake_world_patch(&w, "CertificateSigningRequest", "", "denied", "status",
+                     "{\"status\":{\"conditions\":[{\"type\":\"Denied\",\"status\":\"True\"}]}}");
+    fake_world_run(&w, 3500 * NS_PER_SEC);
+    assert_int_equal(fake_world_count(&w, "CertificateSigningRequest"), 2);
+    fake_world_run(&w, 300 * NS_PER_SEC);
+    assert_int_equal(fake_world_count(&w, "CertificateSigningRequest"), 1);
+    fake_world_run(&w, 22 * 3600 * NS_PER_SEC);
+    assert_int_equal(fake_world_count(&w, "CertificateSigningRequest"), 1);
+    fake_world_run(&w, 3600 * NS_PER_SEC);
+    assert_int_equal(fake_world_count(&w, "CertificateSigningRequest"), 0);
+    controller_free(c);
+}
+
 static void events_beyond_a_number_go(void **state) {
     struct recorder *r = recorder_new(&w.env, "test");
     w.env.kept.events = 30;
@@ -616,6 +635,7 @@ int main(void) {
         TEST(pods_of_a_node_that_never_was_go),
         TEST(roles_add_up),
         TEST(events_repeat_combine_and_expire),
+        TEST(certificate_requests_go),
         TEST(events_beyond_a_number_go),
         TEST(finished_pods_beyond_a_number_go),
         TEST(events_yield),

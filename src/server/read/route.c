@@ -47,7 +47,8 @@ static bool has_subresource(const struct kind *k, struct str sub) {
 /* Subresources that the pipeline serves as it does their object: others have their verbs in subresource.c. */
 static bool has_verb(const struct api_request *q) {
     enum verb v = q->verb;
-    if (str_is(q->subresource, "status") || str_is(q->subresource, "ephemeralcontainers")) {
+    if (str_is(q->subresource, "status") || str_is(q->subresource, "ephemeralcontainers") ||
+        str_is(q->subresource, "approval")) {
         return v == VERB_GET || v == VERB_UPDATE || v == VERB_PATCH;
     }
     return !str_is(q->subresource, "finalize") || v == VERB_UPDATE;

@@ -21,6 +21,8 @@ int admit_pod(struct write *w);
 /* admit_service.c: addresses and node ports; what it remembers of them. */
 int admit_service(struct write *w);
 void admit_service_release(struct server *s);
+/* certs/admit_certificate.c: who asks for a certificate, who may approve and sign; of any subresource. */
+int admit_certificate(struct write *w);
 /* admit_limits.c: defaults and bounds of the LimitRanges of the pod's namespace. */
 int admit_limits(struct write *w);
 /* admit_quota.c: the ResourceQuotas of its namespace, which are charged with the object; last of all. */

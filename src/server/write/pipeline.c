@@ -296,7 +296,8 @@ static int refuse(struct write *w, const struct kind *k, yyjson_mut_val *root,
 
 /* All but the status is the stored object's (keep_other_half), which was defaulted and valid when it was written. */
 static bool status_only(const struct write *w) {
-    return w->old_tree != NULL && str_is(w->req->subresource, "status");
+    return w->old_tree != NULL &&
+           (str_is(w->req->subresource, "status") || str_is(w->req->subresource, "approval"));
 }
 
 /* The version by whose rules the object is defaulted and checked: custom kinds have rules in each, and versions that
@@ -445,6 +446,7 @@ static int admit(struct write *w) {
     bool changed = false;
     int r = w->req->subresource.n == 0 && !w->whole ? admit_object(w) : 0;
     r = r ? r : admit_mutating(w, false);
+    r = r ? r : admit_certificate(w);
     r = r ? r : hooks_mutate(w, &changed);
     r = r == 0 && changed ? set_defaults(w) : r;
     return r == 0 && changed ? admit_mutating(w, true) : r;
@@ -502,7 +504,8 @@ static int keep_other_half(struct write *w) {
     if (w->status_alone) {
         return 0; /* it was never anything else */
     }
-    bool status = str_is(w->req->subresource, "status");
+    bool approval = str_is(w->req->subresource, "approval");
+    bool status = approval || str_is(w->req->subresource, "status");
     const char *member = str_is(w->req->subresource, "finalize") ? "finalizers"
                          : str_is(w->req->subresource, "ephemeralcontainers")
                              ? "ephemeralContainers"
@@ -527,6 +530,14 @@ static int keep_other_half(struct write *w) {
     }
     yyjson_mut_doc_set_root(w->doc, kept);
     json_mdel(json_mpath(kept, "metadata"), STR("resourceVersion"));
+    if (approval) { /* the certificate is not theirs to write */
+        yyjson_mut_val *was = json_mpath(kept, "status.certificate");
+        struct str text = json_mstr(was);
+        int r = taken ? 0 : ERR_NOMEM;
+        json_mdel(taken, STR("certificate"));
+        r = r || text.n == 0 ? r : json_mset_str(w->doc, taken, "certificate", text);
+        return r ? r : json_mset(w->doc, kept, STR("status"), taken);
+    }
     if (status) {
         return json_mset(w->doc, kept, STR("status"), taken);
     }

@@ -198,7 +198,8 @@ bool subresource_request(struct call *c) {
         {"log", VERB_GET, podlog_request},
     };
     struct str sub = c->req.subresource;
-    if (str_is(sub, "status") || str_is(sub, "finalize") || str_is(sub, "ephemeralcontainers")) {
+    if (str_is(sub, "status") || str_is(sub, "finalize") || str_is(sub, "ephemeralcontainers") ||
+        str_is(sub, "approval")) {
         return false;
     }
     if (str_is(sub, "scale")) {

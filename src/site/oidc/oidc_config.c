@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
-#include "net/jwk.h"
+#include "net/keys/jwk.h"
 #include "wire/yaml.h"
 
 enum { SHOWN = 128, ARENA_BYTES = 32 << 20 };

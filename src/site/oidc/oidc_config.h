@@ -35,7 +35,7 @@ struct oidc_issuer {
     struct str uid_claim;                   /* empty: no uid */
     struct oidc_required required[OIDC_REQUIRED_MAX];
     size_t n_required;
-    struct str algs[9]; /* that are taken; none: all of net/jwk.h */
+    struct str algs[9]; /* that are taken; none: all of net/keys/jwk.h */
     size_t n_algs;
 };
 

@@ -7,7 +7,7 @@
 #ifndef BERTH_SITE_OIDC_KEYS_H
 #define BERTH_SITE_OIDC_KEYS_H
 
-#include "net/jwk.h"
+#include "net/keys/jwk.h"
 
 enum { OIDC_KEYS_MAX = 64, OIDC_KEYS_BYTES = 1 << 20, OIDC_KID_MAX = 256 };
 

@@ -469,6 +469,7 @@ static int make_server(struct up *u, struct err *err) {
         .virtuals = u->virtuals,
         .log = &u->log.log,
         .tls = u->tls,
+        .pki = u->paths.pki,
         .host = str_of(u->o.listen.host),
         .port = u->o.listen.port,
         .allow_any = u->o.allow_any,

@@ -1,5 +1,5 @@
 /* Tests of jwk: signatures that OpenSSL made by other means are taken, and nothing that is a little different. */
-#include "net/jwk.h"
+#include "net/keys/jwk.h"
 
 #include <openssl/bn.h>
 #include <openssl/core_names.h>

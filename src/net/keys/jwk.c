@@ -1,5 +1,5 @@
 /* jwk: public keys of JSON Web Keys. See jwk.h. */
-#include "net/jwk.h"
+#include "net/keys/jwk.h"
 
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
@@ -10,7 +10,6 @@
 #include <openssl/rsa.h>
 
 #include "base/mem.h"
-#include "net/tls_int.h"
 
 enum { RSA_BITS_MIN = 2048, RSA_BITS_MAX = 8192, EXPONENT_BYTES = 4, POINT_MAX = 1 + 2 * 66 };
 
@@ -69,6 +68,11 @@ static int from_params(const char *type, OSSL_PARAM_BLD *b, EVP_PKEY **ret) {
     return ok ? 0 : ERR_INVALID;
 }
 
+static int no_key(struct err *err, const char *what) {
+    ERR_clear_error();
+    return err_set(err, ERR_INVALID, "%s", what);
+}
+
 static BIGNUM *number(struct str s) {
     return BN_bin2bn((const unsigned char *)s.p, (int)s.n, NULL);
 }
@@ -92,7 +96,7 @@ static int new_rsa(const struct jwk_parts *p, EVP_PKEY **ret, struct err *err) {
     } else if (OSSL_PARAM_BLD_push_BN(b, OSSL_PKEY_PARAM_RSA_N, n) != 1 ||
                OSSL_PARAM_BLD_push_BN(b, OSSL_PKEY_PARAM_RSA_E, e) != 1 ||
                from_params("RSA", b, ret) != 0) {
-        r = tls_err(err, ERR_INVALID, "the RSA key");
+        r = no_key(err, "no RSA key");
     }
     OSSL_PARAM_BLD_free(b);
     BN_free(n);
@@ -129,7 +133,7 @@ static int new_ec(const struct jwk_parts *p, EVP_PKEY **ret, size_t *ret_bytes, 
          OSSL_PARAM_BLD_push_octet_string(b, OSSL_PKEY_PARAM_PUB_KEY, point, 1 + 2 * c->bytes) !=
              1 ||
          from_params("EC", b, ret) != 0)) {
-        r = tls_err(err, ERR_INVALID, "the EC key");
+        r = no_key(err, "no point of the curve");
     }
     OSSL_PARAM_BLD_free(b);
     *ret_bytes = c->bytes;
