@@ -130,11 +130,42 @@ static int any_value(struct pbread *p, const struct field *f, struct str raw,
     return 0;
 }
 
+/* See FIELD_F_EITHER. The boolean is always written, so what has it is of the first form. */
+static int either_value(struct pbread *p, const struct field *f, struct str bytes,
+                        yyjson_mut_val **ret) {
+    struct pb r = pb_of(bytes);
+    struct pb_field x;
+    yyjson_mut_val *list = NULL, *object = NULL, *allows = NULL;
+    int code = 0;
+    while (code == 0 && pb_next(&r, &x)) {
+        if (x.number == 1 && x.wire != PB_BYTES) {
+            allows = yyjson_mut_bool(p->d, x.value != 0);
+        } else if (x.wire == PB_BYTES && (x.number == 1 || (x.number == 2 && allows))) {
+            object = yyjson_mut_obj(p->d);
+            code = object ? message(p, f->of, x.bytes, 0, object) : 0;
+        } else if (x.wire == PB_BYTES && x.number == 2) {
+            yyjson_mut_val *one =
+                f->shape == FIELD_MAP ? text_value(p, x.bytes) : yyjson_mut_obj(p->d);
+            list = list ? list : yyjson_mut_arr(p->d);
+            code = f->shape == FIELD_MAP && !utf8_valid(x.bytes)
+                       ? malformed(p, f, "text is not UTF-8")
+                   : f->shape == FIELD_MAP || one == NULL ? 0
+                                                          : message(p, f->of, x.bytes, 0, one);
+            yyjson_mut_arr_append(list, one);
+        }
+    }
+    *ret = object ? object : list ? list : allows;
+    return code < 0 ? code : r.bad ? malformed(p, f, r.bad) : arena_ok(p->a);
+}
+
 /* One value that is a message or bytes on the wire. *ret stays NULL for what JSON leaves out. */
 static int bytes_value(struct pbread *p, const struct field *f, struct str b,
                        yyjson_mut_val **ret) {
     struct protobuf_parts x;
     int r;
+    if (f->flags & FIELD_F_EITHER) {
+        return either_value(p, f, b, ret);
+    }
     switch ((enum field_type)f->type) {
     case FIELD_BYTES:
         *ret = base64_value(p, b);
@@ -229,7 +260,8 @@ static int map_entry(struct pbread *p, const struct field *f, struct str bytes,
         if (x.number == 1) {
             key = x.bytes;
         } else if (x.number == 2) {
-            int code = f->type == FIELD_ANY ? texts_value(p, f, x.bytes, &v) : value(p, f, &x, &v);
+            bool texts = f->type == FIELD_ANY && !(f->flags & FIELD_F_EITHER);
+            int code = texts ? texts_value(p, f, x.bytes, &v) : value(p, f, &x, &v);
             if (code < 0) {
                 return code;
             }
@@ -291,8 +323,8 @@ static int field(struct pbread *p, const struct field *f, const struct pb_field 
     if (r < 0 || v == NULL) {
         return r;
     }
-    bool keep =
-        (f->flags & FIELD_F_OPT) || ((f->flags & FIELD_F_KEEP_EMPTY) && f->type != FIELD_OBJECT);
+    bool keep = (f->flags & (FIELD_F_OPT | FIELD_F_EITHER)) ||
+                ((f->flags & FIELD_F_KEEP_EMPTY) && f->type != FIELD_OBJECT);
     if (!keep && is_zero(v)) {
         return 0;
     }

@@ -308,6 +308,63 @@ static void protobuf_keeps_explicit_zero(void **state) {
                       "\"terminationGracePeriodSeconds\":30}}}}"));
 }
 
+/* The schema of a definition whose version has these bytes for one. */
+static struct str definition_of(struct fixture *f, struct str props) {
+    static const char type[] = "\x0a\x17"
+                               "apiextensions.k8s.io/v1\x12\x18"
+                               "CustomResourceDefinition";
+    static const char tags[] = {0x0a, 0x22, 0x3a, 0x12, 0x12}; /* from the innermost */
+    struct buf b, up;
+    yyjson_mut_doc *d = NULL;
+    const struct kind *k = NULL;
+    const struct kind_version *kv = NULL;
+    buf_init(&b, 0);
+    buf_init(&up, 0);
+    buf_str(&b, props);
+    for (size_t i = 0; i < sizeof tags; i++) {
+        assert_true(b.n < 128);
+        buf_reset(&up);
+        buf_ch(&up, tags[i]);
+        buf_ch(&up, (char)b.n);
+        buf_str(&up, buf_view(&b));
+        buf_reset(&b);
+        buf_str(&b, buf_view(&up));
+    }
+    buf_reset(&up);
+    buf_str(&up, str_from("k8s\0\x0a", 5));
+    buf_ch(&up, (char)(sizeof type - 1));
+    buf_str(&up, str_from(type, sizeof type - 1));
+    buf_str(&up, buf_view(&b));
+    assert_ok(codec_from_protobuf(buf_view(&up), &f->arena, &d, &k, &kv, &f->err), &f->err);
+    yyjson_mut_val *v = json_mpath(yyjson_mut_doc_get_root(d), "spec.versions");
+    buf_reset(&b);
+    json_write_mut(&b, json_mpath(yyjson_mut_arr_get_first(v), "schema.openAPIV3Schema"));
+    struct str r = arena_str(&f->arena, buf_view(&b));
+    buf_release(&b);
+    buf_release(&up);
+    return r;
+}
+
+/* A CustomResourceDefinition: what is one of two things on the wire is the thing itself in JSON. */
+static void protobuf_definition(void **state) {
+    struct fixture *f = *state;
+    static const char props[] =
+        "\xea\x01\x0c\x0a\x01"                  /* properties */
+        "a\x12\x07\xf2\x01\x04\x08\x01\x12\x00" /* a: additionalProperties {allows, schema {}} */
+        "\xea\x01\x0a\x0a\x01"
+        "b\x12\x05\xf2\x01\x02\x08\x00" /* b: additionalProperties {allows: false} */
+        "\xea\x01\x0c\x0a\x01"
+        "c\x12\x07\xc2\x01\x04\x0a\x02\x2a\x00" /* c: items {schema {type ""}} */
+        "\x82\x02\x0a\x0a\x01"
+        "d\x12\x05\x12\x01x\x12\x00" /* dependencies: d: {property x, ""} */
+        "\x42\x03\x0a\x01"
+        "1"; /* default: raw 1 */
+    assert_str_eq(definition_of(f, str_from(props, sizeof(props) - 1)),
+                  STR("{\"properties\":{\"a\":{\"additionalProperties\":{}},\"b\":{"
+                      "\"additionalProperties\":false},\"c\":{\"items\":{}}},\"dependencies\":{"
+                      "\"d\":[\"x\",\"\"]},\"default\":1}"));
+}
+
 static void protobuf_cut_anywhere_is_refused(void **state) {
     struct fixture *f = *state;
     static const char body[] = "k8s\0\x0a\x0f\x0a\x02v1\x12\x09Namespace\x12\x07\x0a\x05\x0a\x03"
@@ -504,6 +561,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(decode_reads_every_shape, setup, teardown),
         cmocka_unit_test_setup_teardown(protobuf_namespace, setup, teardown),
         cmocka_unit_test_setup_teardown(protobuf_keeps_explicit_zero, setup, teardown),
+        cmocka_unit_test_setup_teardown(protobuf_definition, setup, teardown),
         cmocka_unit_test_setup_teardown(protobuf_cut_anywhere_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(long_maps_are_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(memory_may_end_anywhere, setup, teardown),

@@ -42,7 +42,8 @@ static void check_row(const struct schema *s, const struct field *f) {
     bool object = f->type == FIELD_OBJECT,
          has_opt = f->type == FIELD_BOOL || f->type == FIELD_INT32 || f->type == FIELD_INT64 ||
                    f->type == FIELD_QUANTITY;
-    if (f->json_n != strlen(f->json) || object != (f->of != NULL)) {
+    bool refers = object || (f->flags & FIELD_F_EITHER);
+    if (f->json_n != strlen(f->json) || refers != (f->of != NULL)) {
         fail_msg("%s.%s: a name or an `of` that is not the row's", s->name, f->json);
     }
     if (f->member < 0) {

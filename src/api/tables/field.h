@@ -85,6 +85,9 @@ enum field_flag {
     FIELD_F_SET = 1 << 6,        /* server-side apply: a set of scalars */
     FIELD_F_KEEP_EMPTY = 1 << 7, /* written on the wire even when empty (no omitempty upstream) */
     FIELD_F_WRITE_ONLY = 1 << 8, /* accepted, folded into another field, never stored (Secret stringData) */
+    /* On protobuf a message that has the value under one of its tags: a boolean or an object of `of` (1 and 2), or an
+     * object or a list of objects or strings (1 and 2). In JSON the value itself. */
+    FIELD_F_EITHER = 1 << 9,
 };
 
 struct schema;
@@ -102,7 +105,7 @@ struct field {
     uint16_t member_size; /* bytes of one value in it; of an object's view, 0: left as yyjson_val * (member.h) */
     uint32_t flags;
     uint16_t view_size;          /* bytes of the view that has the member */
-    const struct schema *of;     /* for FIELD_OBJECT */
+    const struct schema *of;     /* for FIELD_OBJECT, and on protobuf for FIELD_F_EITHER */
     int member;                  /* offset in the C view, or -1 */
     const char *merge_key;       /* strategic merge patch */
     const char *list_keys;       /* server-side apply, "a,b" for a list that is a map */
