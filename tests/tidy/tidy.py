@@ -155,7 +155,8 @@ class Tidy:
 
     def sources(self):
         for top in ("src", "tests", "bench", "fuzz", "stub"):
-            for folder, _, names in os.walk(os.path.join(self.root, top)):
+            for folder, below, names in os.walk(os.path.join(self.root, top)):
+                below[:] = [d for d in below if d != "node_modules"]  # others' sources, fetched
                 for name in sorted(names):
                     if name.endswith((".c", ".h")):
                         yield os.path.join(folder, name)

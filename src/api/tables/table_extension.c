@@ -34,7 +34,8 @@ static const struct schema schema_props;
 static const struct field props_fields[] = {
     F(STRING, ONE, "$ref", 3, .doc = "Not allowed."),
     F(STRING, ONE, "$schema", 2, .doc = "Not allowed."),
-    F(ANY, ONE, "additionalItems", 33, .of = &schema_props, .flags = FIELD_F_EITHER, .doc = "Not allowed."),
+    F(ANY, ONE, "additionalItems", 33, .of = &schema_props, .flags = FIELD_F_EITHER,
+      .doc = "Not allowed."),
     F(ANY, ONE, "additionalProperties", 30, .of = &schema_props, .flags = FIELD_F_EITHER,
       .doc = "Schema of members that are not in properties, or true."),
     F(OBJECT, LIST, "allOf", 25, .of = &schema_props, .doc = "Schemas that must all match."),
@@ -42,16 +43,19 @@ static const struct field props_fields[] = {
       .doc = "Schemas of which at least one must match."),
     F(ANY, ONE, "default", 8, .doc = "Value of the field when it is absent."),
     F(OBJECT, MAP, "definitions", 34, .of = &schema_props, .doc = "Not allowed."),
-    F(ANY, MAP, "dependencies", 32, .of = &schema_props, .flags = FIELD_F_EITHER, .doc = "Not allowed."),
+    F(ANY, MAP, "dependencies", 32, .of = &schema_props, .flags = FIELD_F_EITHER,
+      .doc = "Not allowed."),
     F(STRING, ONE, "description", 4, .doc = "Description of the field."),
     F(ANY, LIST, "enum", 20, .doc = "Allowed values."),
     F(ANY, ONE, "example", 36, .doc = "An example."),
     F(BOOL, ONE, "exclusiveMaximum", 10, .doc = "Whether the maximum itself is excluded."),
     F(BOOL, ONE, "exclusiveMinimum", 12, .doc = "Whether the minimum itself is excluded."),
-    F(OBJECT, ONE, "externalDocs", 35, .of = &schema_docs, .flags = FIELD_F_OPT, .doc = "Link to further documentation."),
+    F(OBJECT, ONE, "externalDocs", 35, .of = &schema_docs, .flags = FIELD_F_OPT,
+      .doc = "Link to further documentation."),
     F(STRING, ONE, "format", 6, .doc = "Format of a string or number."),
     F(STRING, ONE, "id", 1, .doc = "Not used."),
-    F(OBJECT, ONE, "items", 24, .of = &schema_props, .flags = FIELD_F_EITHER, .doc = "Schema of a list's elements."),
+    F(OBJECT, ONE, "items", 24, .of = &schema_props, .flags = FIELD_F_EITHER,
+      .doc = "Schema of a list's elements."),
     F(INT64, ONE, "maxItems", 16, .flags = FIELD_F_OPT, .doc = "Most elements."),
     F(INT64, ONE, "maxLength", 13, .flags = FIELD_F_OPT, .doc = "Most characters."),
     F(INT64, ONE, "maxProperties", 21, .flags = FIELD_F_OPT, .doc = "Most members."),
@@ -62,7 +66,8 @@ static const struct field props_fields[] = {
     F(DOUBLE, ONE, "minimum", 11, .flags = FIELD_F_OPT, .doc = "Smallest value."),
     F(DOUBLE, ONE, "multipleOf", 19, .flags = FIELD_F_OPT,
       .doc = "The value must be a multiple of this number."),
-    F(OBJECT, ONE, "not", 28, .of = &schema_props, .flags = FIELD_F_OPT, .doc = "Schema that must not match."),
+    F(OBJECT, ONE, "not", 28, .of = &schema_props, .flags = FIELD_F_OPT,
+      .doc = "Schema that must not match."),
     F(BOOL, ONE, "nullable", 37, .doc = "Whether null is a valid value."),
     F(OBJECT, LIST, "oneOf", 26, .of = &schema_props,
       .doc = "Schemas of which exactly one must match."),
@@ -92,7 +97,8 @@ static const struct schema schema_props =
     SCHEMA(EXT "JSONSchemaProps", props_fields, 0, "A structural schema.");
 
 static const struct field validation_fields[] = {
-    F(OBJECT, ONE, "openAPIV3Schema", 1, .of = &schema_props, .flags = FIELD_F_OPT, .doc = "Schema of the objects."),
+    F(OBJECT, ONE, "openAPIV3Schema", 1, .of = &schema_props, .flags = FIELD_F_OPT,
+      .doc = "Schema of the objects."),
 };
 static const struct schema schema_validation =
     SCHEMA(EXT "CustomResourceValidation", validation_fields, 0, "How objects are validated.");
@@ -145,14 +151,16 @@ static const struct field version_fields[] = {
     F(STRING, ONE, "deprecationWarning", 8, .flags = FIELD_F_OPT,
       .doc = "Text of the deprecation warning."),
     F(STRING, ONE, "name", 1, .flags = FIELD_F_REQUIRED, .doc = "v1, v1beta1, ..."),
-    F(OBJECT, ONE, "schema", 4, .of = &schema_validation, .flags = FIELD_F_OPT, .doc = "Schema of the objects."),
+    F(OBJECT, ONE, "schema", 4, .of = &schema_validation, .flags = FIELD_F_OPT,
+      .doc = "Schema of the objects."),
     F(OBJECT, LIST, "selectableFields", 9, .of = &schema_selectable, .flags = FIELD_F_ATOMIC,
       .doc = "Fields that field selectors may name."),
     F(BOOL, ONE, "served", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Whether the version is served."),
     F(BOOL, ONE, "storage", 3, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Whether objects are stored in this version; true for exactly one."),
-    F(OBJECT, ONE, "subresources", 5, .of = &schema_subresources, .flags = FIELD_F_OPT, .doc = "status and scale."),
+    F(OBJECT, ONE, "subresources", 5, .of = &schema_subresources, .flags = FIELD_F_OPT,
+      .doc = "status and scale."),
 };
 static const struct schema schema_version =
     SCHEMA(EXT "CustomResourceDefinitionVersion", version_fields, 0, "A version of the kind.");
@@ -191,14 +199,16 @@ static const struct schema schema_service_ref =
 
 static const struct field client_fields[] = {
     F(BYTES, ONE, "caBundle", 2, .doc = "Certificate authority of the webhook, PEM."),
-    F(OBJECT, ONE, "service", 1, .of = &schema_service_ref, .flags = FIELD_F_OPT, .doc = "The webhook as a service."),
+    F(OBJECT, ONE, "service", 1, .of = &schema_service_ref, .flags = FIELD_F_OPT,
+      .doc = "The webhook as a service."),
     F(STRING, ONE, "url", 3, .flags = FIELD_F_OPT, .doc = "The webhook as a URL."),
 };
 static const struct schema schema_client =
     SCHEMA(EXT "WebhookClientConfig", client_fields, 0, "How to reach the webhook.");
 
 static const struct field webhook_fields[] = {
-    F(OBJECT, ONE, "clientConfig", 2, .of = &schema_client, .flags = FIELD_F_OPT, .doc = "How to reach the webhook."),
+    F(OBJECT, ONE, "clientConfig", 2, .of = &schema_client, .flags = FIELD_F_OPT,
+      .doc = "How to reach the webhook."),
     F(STRING, LIST, "conversionReviewVersions", 3, .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC,
       .doc = "Versions of ConversionReview that it reads."),
 };
@@ -209,14 +219,16 @@ static const char *const strategies[] = {"None", "Webhook", NULL};
 static const struct field conversion_fields[] = {
     F(STRING, ONE, "strategy", 1, .flags = FIELD_F_REQUIRED, .values = strategies,
       .doc = "None or Webhook."),
-    F(OBJECT, ONE, "webhook", 2, .of = &schema_webhook, .flags = FIELD_F_OPT, .doc = "The webhook to call."),
+    F(OBJECT, ONE, "webhook", 2, .of = &schema_webhook, .flags = FIELD_F_OPT,
+      .doc = "The webhook to call."),
 };
 static const struct schema schema_conversion =
     SCHEMA(EXT "CustomResourceConversion", conversion_fields, 0, "Between versions.");
 
 static const char *const scopes[] = {"Cluster", "Namespaced", NULL};
 static const struct field spec_fields[] = {
-    F(OBJECT, ONE, "conversion", 9, .of = &schema_conversion, .flags = FIELD_F_OPT, .doc = "Between versions."),
+    F(OBJECT, ONE, "conversion", 9, .of = &schema_conversion, .flags = FIELD_F_OPT,
+      .doc = "Between versions."),
     F(STRING, ONE, "group", 1, .flags = FIELD_F_REQUIRED, .doc = "Group of the API."),
     F(OBJECT, ONE, "names", 3, .of = &schema_names, .flags = FIELD_F_REQUIRED,
       .doc = "Names of the kind."),

@@ -251,6 +251,13 @@ static int write_spec(const struct pod_spec_in *in, void *notes, struct err *err
     return code ? code : pod_spec_write(in, notes, err);
 }
 
+/* Pods that are to run for ever wait and are tried again: one that failed would be replaced by its like at once. */
+static bool is_to_stay(const struct pod *p, struct arena *a) {
+    yyjson_doc *doc;
+    return object_tree(p->obj, a, &doc, NULL) == 0 &&
+           str_is(json_str_at(yyjson_doc_get_root(doc), "spec.restartPolicy"), "Always");
+}
+
 static void tell_notes(struct pod *p, const struct pod_spec_notes *n) {
     if (n->only_first_slice) {
         pod_tell(
@@ -316,6 +323,7 @@ void pod_prepare(struct pod *p) {
     }
     arena_init(&a, 32 << 20);
     int code = pod_with_spec(p, &a, &err, write_spec, &notes);
+    bool stays = code != 0 && is_to_stay(p, &a);
     arena_release(&a);
     if (pod_fetch_new(p)) {
         return;
@@ -325,6 +333,8 @@ void pod_prepare(struct pod *p) {
         pod_event(p, POD_EV_READY);
     } else if (code == ERR_NOT_FOUND) {
         pod_retry(p, "CreateContainerConfigError", err.text);
+    } else if (stays) {
+        pod_retry(p, "CreateContainerError", err.text);
     } else {
         pod_fail(p, "CannotRun", err.text);
     }

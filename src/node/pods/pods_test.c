@@ -214,6 +214,13 @@ static void test_exit_code_and_no_command(void **state) {
                        "{\"name\":\"main\",\"image\":\"nginx\"}]}}"));
     wait_for(b, "image", "\"phase\":\"Failed\"");
     assert_non_null(strstr(test_status(&b->writer, "image"), "has no command"));
+    put(b, test_object("Pod",
+                       "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"stays\","
+                       "\"namespace\":\"default\",\"uid\":\"uid-stays\"},\"spec\":{"
+                       "\"restartPolicy\":\"Always\",\"containers\":[{\"name\":\"main\","
+                       "\"image\":\"nginx\"}]}}"));
+    wait_for(b, "stays", "CreateContainerError"); /* and is tried again */
+    assert_null(strstr(test_status(&b->writer, "stays"), "Failed"));
     put(b, pod("none", "x\"]},{\"name\":\"y\",\"command\":[\"/nowhere/at/all", "", ""));
     wait_for(b, "none", "StartError");
 }
