@@ -161,14 +161,19 @@ static void write_status(struct crds *c, const struct object *o, yyjson_val *crd
 
 /* ---- deletion ---- */
 
+/* Nobody will call back with it any more: no write is under way, and no look is to come. */
+static void free_if_over(struct cleanup *u) {
+    if (u->gone && u->under_way == 0 && !u->deferred) {
+        mem_free(u);
+    }
+}
+
 static void finished(void *ctx, const struct write_result *r) {
     struct cleanup *u = ctx;
     u->under_way--;
     u->finishing = false;
     if (u->gone) {
-        if (u->under_way == 0) {
-            mem_free(u);
-        }
+        free_if_over(u);
     } else if (r->code == ERR_CONFLICT) {
         sweep(u);
     }
@@ -194,12 +199,10 @@ static void sweep_again(void *ctx) {
     struct cleanup *u = ctx;
     u->deferred = false;
     if (u->gone) {
-        if (u->under_way == 0) {
-            mem_free(u);
-        }
-        return;
+        free_if_over(u);
+    } else {
+        sweep(u);
     }
-    sweep(u);
 }
 
 static void sweep_soon(struct cleanup *u) {
@@ -211,14 +214,10 @@ static void sweep_soon(struct cleanup *u) {
 static void removed(void *ctx, const struct write_result *r) {
     struct cleanup *u = ctx;
     (void)r;
-    if (--u->under_way > 0) {
-        return;
-    }
-    if (u->gone && !u->deferred) {
-        mem_free(u);
-    } else {
+    if (--u->under_way == 0 && !u->gone) {
         sweep_soon(u);
     }
+    free_if_over(u);
 }
 
 struct burst {
@@ -301,9 +300,7 @@ static void end_cleanup(struct cleanup **at) {
     mem_free((void *)(uintptr_t)u->name.p);
     u->feed = NULL;
     u->gone = true;
-    if (u->under_way == 0 && !u->deferred) {
-        mem_free(u);
-    }
+    free_if_over(u);
 }
 
 /* ---- the feed ---- */
