@@ -2,6 +2,8 @@
  * explain: what a question costs: the copy, which is all that the loop thread pays, and the work elsewhere, for growing
  * numbers of workloads in one cohort. Times are the thread's own; the floor of the copy is memcpy of as many bytes.
  *
+ * Then the copy of a pool, for growing numbers of nodes.
+ *
  *     bench-explain [PENDING...]
  */
 #include <stdio.h>
@@ -9,7 +11,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/h200_fixture.h"
 #include "control/see/insight.h"
+#include "core/place/pool_copy.h"
 #include "measure.h"
 
 enum { QUEUES = 100, HOLDING = 2000, ROUNDS = 15 };
@@ -189,6 +193,93 @@ static void run(size_t pending) {
     run_times_free(times);
 }
 
+/* ---- places ---- */
+
+enum { CARDS = 8, LABELS = 20 };
+
+static void node(struct pool *p, size_t i) {
+    struct gpu_profile profiles[] = {H200_1G_18GB, H200_1G_35GB, H200_2G_35GB,
+                                     H200_3G_71GB, H200_4G_71GB, H200_7G_141GB};
+    char uuids[CARDS][64], keys[LABELS][48];
+    struct gpu_card cards[CARDS];
+    struct str_pair labels[LABELS];
+    struct inventory inv = {cards, CARDS, true};
+    struct node_amount amounts[] = {{STR("cpu"), 192000}, {STR("memory"), (int64_t)1 << 40}};
+    for (int k = 0; k < CARDS; k++) {
+        snprintf(uuids[k], sizeof(uuids[k]), "GPU-%08zx-0000-4000-8000-%012d", i, k);
+        cards[k] = h200_card(uuids[k], k, profiles, sizeof(profiles) / sizeof(profiles[0]));
+    }
+    for (int k = 0; k < LABELS; k++) {
+        snprintf(keys[k], sizeof(keys[k]), "feature.node.kubernetes.io/label-%02d", k);
+        labels[k] = (struct str_pair){str_of(keys[k]), STR("true")};
+    }
+    struct node_input in = {.name = name("node", i),
+                            .managed = true,
+                            .ready = true,
+                            .labels = {labels, LABELS},
+                            .amounts = amounts,
+                            .n_amounts = 2,
+                            .inventory = &inv};
+    must(pool_node_put(p, &in, NULL), "node");
+}
+
+/* A pod with a whole GPU on every second card. */
+static void seat(struct pool *p, size_t i, int card) {
+    char uuid[64], uid[64];
+    struct seat *s;
+    struct pool_amount cpu = {0, 8000};
+    snprintf(uuid, sizeof(uuid), "GPU-%08zx-0000-4000-8000-%012d", i, card);
+    snprintf(uid, sizeof(uid), "w-%zu-%d", i, card);
+    struct seat_device d = {.gpu = str_of(uuid), .start = -1};
+    struct seat in = {.workload = str_of(uid),
+                      .set = STR("main"),
+                      .node = name("node", i),
+                      .amounts = &cpu,
+                      .n_amounts = 1,
+                      .devices = &d,
+                      .n_devices = 1};
+    must(pool_seat_restore(p, &in, &s), "seat");
+}
+
+static void places(size_t nodes) {
+    static int64_t took[ROUNDS];
+    struct names resources;
+    struct flavor_input any = {.name = STR("f")};
+    struct pool_copy_limits most = {SIZE_MAX, SIZE_MAX};
+    struct pool_copy c;
+    struct arena a;
+    names_init(&resources);
+    struct pool *p = pool_new(&resources);
+    for (size_t i = 0; i < nodes; i++) {
+        node(p, i);
+        for (int k = 0; k < CARDS; k += 2) {
+            seat(p, i, k);
+        }
+    }
+    arena_init(&a, (size_t)2 << 30);
+    for (int i = 0; i < ROUNDS; i++) {
+        arena_reset(&a);
+        int64_t from = thread_now();
+        must(pool_copy_take(p, &any, 1, &most, &a, &c), "copy");
+        took[i] = thread_now() - from;
+    }
+    printf("%9zu %9zu %9zu %8.2f %8.2f\n", c.n_nodes, c.n_seats, a.used >> 10,
+           (double)measure_percentile(took, ROUNDS, 0.5) / 1e6,
+           (double)measure_percentile(took, ROUNDS, 1) / 1e6);
+    arena_release(&a);
+    pool_free(p);
+    names_release(&resources);
+}
+
+static void places_table(void) {
+    static const size_t sizes[] = {200, 1000, 2000, 5000};
+    printf("\nplaces: nodes of %d GPUs, half of them held\n", CARDS);
+    printf("%9s %9s %9s %8s %8s\n", "nodes", "seats", "KiB", "copy ms", "max ms");
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        places(sizes[i]);
+    }
+}
+
 int main(int argc, char **argv) {
     printf("one cohort, %d queues, %d workloads hold quota\n", QUEUES, HOLDING);
     printf("%9s %9s %9s %8s %8s %8s %9s %10s %9s\n", "pending", "copied", "KiB", "copy ms",
@@ -198,6 +289,7 @@ int main(int argc, char **argv) {
         for (size_t i = 0; i < 5; i++) {
             run(sizes[i]);
         }
+        places_table();
     }
     for (int i = 1; i < argc; i++) {
         run((size_t)strtoul(argv[i], NULL, 10));

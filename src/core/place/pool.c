@@ -65,7 +65,7 @@ void pool_free(struct pool *p) {
 
 /* ---- nodes ---- */
 
-static size_t node_place(const struct pool *p, struct str name, bool *ret_there) {
+size_t pool_node_place(const struct pool *p, struct str name, bool *ret_there) {
     size_t lo = 0, hi = p->nodes.n;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
@@ -81,7 +81,7 @@ static size_t node_place(const struct pool *p, struct str name, bool *ret_there)
 
 struct pool_node *pool_node(const struct pool *p, struct str name) {
     bool there;
-    size_t at = node_place(p, name, &there);
+    size_t at = pool_node_place(p, name, &there);
     return there ? p->nodes.v[at] : NULL;
 }
 
@@ -399,7 +399,7 @@ static void recount(struct pool *p, struct str node) {
 int pool_node_put(struct pool *p, const struct node_input *in, bool *ret_changed) {
     struct pool_node *n;
     bool there;
-    size_t at = node_place(p, in->name, &there);
+    size_t at = pool_node_place(p, in->name, &there);
     if (!there && p->nodes.n >= POOL_NODES_MAX) {
         return ERR_TOO_MANY;
     }
@@ -438,7 +438,7 @@ int pool_node_put(struct pool *p, const struct node_input *in, bool *ret_changed
 
 bool pool_node_del(struct pool *p, struct str name) {
     bool there;
-    size_t at = node_place(p, name, &there);
+    size_t at = pool_node_place(p, name, &there);
     if (!there) {
         return false;
     }

@@ -25,10 +25,15 @@ struct pool_copy {
     bool left_out; /* there are managed nodes, too many to copy */
 };
 
-/* Copies into the arena; nothing but left_out beyond so many nodes or seats, and nothing where no node is managed.
- * ERR_NOMEM. */
-int pool_copy_take(const struct pool *p, size_t nodes_max, size_t seats_max, struct arena *a,
-                   struct pool_copy *ret);
+/* Beyond these nothing is copied. */
+struct pool_copy_limits {
+    size_t nodes, seats;
+};
+
+/* Copies the nodes where a pod of some of the flavors may run, and their seats, into the arena: nothing but left_out
+ * beyond the limits, and nothing where no node is managed. ERR_NOMEM. */
+int pool_copy_take(const struct pool *p, const struct flavor_input *flavors, size_t n,
+                   const struct pool_copy_limits *max, struct arena *a, struct pool_copy *ret);
 int pool_copy_build(const struct pool_copy *c, struct pool *p); /* an error of the pool's */
 
 #endif

@@ -134,6 +134,8 @@ struct pool {
 };
 
 struct pool_node *pool_node(const struct pool *p, struct str name);
+/* Its number, or where it would be inserted. */
+size_t pool_node_place(const struct pool *p, struct str name, bool *ret_there);
 struct node_room *pool_room(const struct pool_node *n, uint32_t resource);
 struct pool_gpu *pool_gpu(const struct pool_node *n, struct str uuid);
 bool gpu_takes_slices(const struct pool_gpu *g);

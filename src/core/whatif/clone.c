@@ -8,8 +8,8 @@
 enum {
     HOLDING_MAX = 4000,
     PENDING_MAX = 4000,
-    NODES_MAX = 200,
-    SEATS_MAX = 4000,
+    NODES_MAX = 4000,
+    SEATS_MAX = 40000,
     ARENA_MAX = 512 << 20,
     ALIKE = 64,         /* pod sets remembered */
     CLASSES_MAX = 20000 /* kinds of workloads of one queue that are looked at for its first ones */
@@ -384,7 +384,8 @@ static int locals_take(struct take *t) {
 
 static int places_take(struct take *t) {
     struct clone *c = t->c;
-    return pool_copy_take(t->from.pool, t->limits.nodes, t->limits.seats, &c->arena, &c->places);
+    struct pool_copy_limits most = {t->limits.nodes, t->limits.seats};
+    return pool_copy_take(t->from.pool, c->flavors, c->n_flavors, &most, &c->arena, &c->places);
 }
 
 /* ---- the whole ---- */
@@ -452,7 +453,7 @@ static int trees_take(struct take *t) {
     size_t total = 0;
     for (size_t i = 0; i < all->n && r == 0; i++) {
         const struct queue *q = all->v[i]->user;
-        total += q != NULL ? q->n_active + q->n_parked + (q->flight != NULL) : 0;
+        total += q != NULL ? queue_pending(q) : 0;
     }
     t->pending_per_queue = total <= t->limits.pending ? total : t->pending_per_queue;
     for (size_t i = 0; i < all->n && r == 0; i++) {
@@ -477,9 +478,22 @@ static int trees_take(struct take *t) {
     return r;
 }
 
+/* The nodes of the trees that the named ones are in. */
+static int roots_take(struct take *t, const struct str *queues, size_t n_queues,
+                      const struct str *cohorts, size_t n_cohorts, struct quota_nodes *roots) {
+    if (engine_parts(t->e, &t->from) != 0 ||
+        roots_find(t->from.forest, queues, n_queues, true, roots) != 0 ||
+        roots_find(t->from.forest, cohorts, n_cohorts, false, roots) != 0) {
+        return ERR_NOMEM;
+    }
+    return quota_nodes_of(t->from.forest, roots, &t->nodes);
+}
+
 int clone_take(struct engine *e, const struct str *queues, size_t n_queues,
                const struct str *cohorts, size_t n_cohorts, const struct clone_limits *limits,
                struct clone *c) {
+    static int (*const steps[])(struct take *) = {options_take, trees_take,  flavors_take,
+                                                  works_take,   locals_take, places_take};
     struct take t = {.e = e, .c = c};
     struct quota_nodes roots = {0};
     if (limits != NULL) {
@@ -491,16 +505,10 @@ int clone_take(struct engine *e, const struct str *queues, size_t n_queues,
     t.limits.seats = t.limits.seats ? t.limits.seats : SEATS_MAX;
     *c = (struct clone){0};
     arena_init(&c->arena, ARENA_MAX);
-    int r = engine_parts(e, &t.from);
-    r = r == 0 ? roots_find(t.from.forest, queues, n_queues, true, &roots) : r;
-    r = r == 0 ? roots_find(t.from.forest, cohorts, n_cohorts, false, &roots) : r;
-    r = r == 0 ? options_take(&t) : r;
-    r = r == 0 ? quota_nodes_of(t.from.forest, &roots, &t.nodes) : r;
-    r = r == 0 ? trees_take(&t) : r;
-    r = r == 0 ? flavors_take(&t) : r;
-    r = r == 0 ? works_take(&t) : r;
-    r = r == 0 ? locals_take(&t) : r;
-    r = r == 0 ? places_take(&t) : r;
+    int r = roots_take(&t, queues, n_queues, cohorts, n_cohorts, &roots);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && r == 0; i++) {
+        r = steps[i](&t);
+    }
     quota_nodes_release(&roots);
     quota_nodes_release(&t.nodes);
     workload_vec_release(&t.holding);

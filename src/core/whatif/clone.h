@@ -6,6 +6,11 @@
  * nothing is shared, names have the same numbers, and the new engine decides as the old one would. In between the
  * inputs may be edited: that is what a preview does.
  *
+ * Why not an engine that is made by replaying the inputs which this one accepted: it would have to keep them all, as
+ * much again as it holds, and put them all to answer about a part. Of one cohort with 102,000 workloads, 6,000 within
+ * the limits, putting all takes 61 ms of one core, and taking and building the part 2 ms each (release build, 100
+ * queues, one pod set each). And what is over has left its inputs: holders, what was given, seats.
+ *
  * Beyond the limits: those that hold quota become one workload a queue, which holds the sum and never ends; of those
  * that wait the last ones are left out. Pods in their seats are left out: in the clone a seat goes when its workload
  * does. What nobody's seat explains stays occupied. Scan progress (which flavor was tried last) is left out as well:
@@ -32,7 +37,7 @@ struct clone_local {
 
 struct clone_limits {
     size_t holding, pending; /* workloads; 0: 4,000 each */
-    size_t nodes, seats;     /* beyond these places are left out altogether; 0: 200 and 4,000 */
+    size_t nodes, seats;     /* beyond these places are left out altogether; 0: 4,000 and 40,000 */
 };
 
 struct clone {

@@ -16,21 +16,8 @@ static int intern_all(struct names *to, const struct str *v, size_t n) {
     return r;
 }
 
-/* Usage is one number by now: that of a resource of its own, which weighs 1. */
-static int build_locals(const struct clone *c, struct engine *e) {
+static int build_quota(const struct clone *c, struct engine *e) {
     int r = 0;
-    for (size_t i = 0; i < c->n_locals && r == 0; i++) {
-        bool last = isinf(c->locals[i].usage);
-        struct resource_weight used = {STR("berth.dev/used"), last ? 0 : c->locals[i].usage};
-        r = engine_local_put(e, c->locals[i].name, last ? 0 : 1);
-        r = r == 0 ? engine_local_usage_set(e, c->locals[i].name, &used, 1, 0) : r;
-    }
-    return r;
-}
-
-static int build(const struct clone *c, struct engine *e) {
-    int r = intern_all(engine_flavors(e), c->flavor_names, c->n_flavor_names);
-    r = r == 0 ? intern_all(engine_resources(e), c->resource_names, c->n_resource_names) : r;
     for (size_t i = 0; i < c->n_flavors && r == 0; i++) {
         r = engine_flavor_put(e, &c->flavors[i]);
     }
@@ -40,8 +27,25 @@ static int build(const struct clone *c, struct engine *e) {
     for (size_t i = 0; i < c->n_queues && r == 0; i++) {
         r = engine_queue_put(e, &c->queues[i]);
     }
-    r = r == 0 ? pool_copy_build(&c->places, engine_pool(e)) : r;
-    r = r == 0 ? build_locals(c, e) : r;
+    return r;
+}
+
+/* Usage is one number by now: that of a resource of its own, which weighs 1. */
+static int build_locals(const struct clone *c, struct engine *e) {
+    int r = 0;
+    for (size_t i = 0; i < c->n_locals && r == 0; i++) {
+        bool last = isinf(c->locals[i].usage);
+        struct resource_weight used = {STR("berth.dev/used"), last ? 0 : c->locals[i].usage};
+        r = engine_local_put(e, c->locals[i].name, last ? 0 : 1);
+        if (r == 0) {
+            r = engine_local_usage_set(e, c->locals[i].name, &used, 1, 0);
+        }
+    }
+    return r;
+}
+
+static int build_works(const struct clone *c, struct engine *e) {
+    int r = 0;
     for (size_t i = 0; i < c->n_works && r == 0; i++) {
         const struct clone_work *k = &c->works[i];
         if (str_empty(k->in.queue)) {
@@ -51,6 +55,27 @@ static int build(const struct clone *c, struct engine *e) {
                      : engine_workload_put(e, &k->in);
     }
     return r;
+}
+
+static int build(const struct clone *c, struct engine *e) {
+    int r = intern_all(engine_flavors(e), c->flavor_names, c->n_flavor_names);
+    if (r != 0) {
+        return r;
+    }
+    r = intern_all(engine_resources(e), c->resource_names, c->n_resource_names);
+    if (r != 0) {
+        return r;
+    }
+    r = build_quota(c, e);
+    if (r != 0) {
+        return r;
+    }
+    r = pool_copy_build(&c->places, engine_pool(e));
+    if (r != 0) {
+        return r;
+    }
+    r = build_locals(c, e);
+    return r != 0 ? r : build_works(c, e);
 }
 
 int clone_build(const struct clone *c, struct engine **ret) {
