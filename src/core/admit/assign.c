@@ -341,7 +341,10 @@ static int assign_group(struct scan *s, const struct workload_set *set, const st
         int r = fits_prior(s, set, first, g->flavors[i], &why)
                     ? fit_flavor(s, set, g, g->flavors[i], &f, &why)
                     : other_flavor(s, set, first, g->flavors[i], &f);
-        r = r == 0 ? consider(s, set, g->flavors[i], f, begun) : r;
+        if (r != 0) {
+            return r;
+        }
+        r = consider(s, set, g->flavors[i], f, begun);
         if (r != 0) {
             return r;
         }

@@ -154,7 +154,10 @@ static int next_entry(struct engine *e, struct cycle_entry **ret) {
     ptrdiff_t i;
     chosen_in(e);
     int r = e->cycle.round_stale ? round_again(e) : 0;
-    r = r == 0 ? fair_pop(&e->preempt, e->cycle.round, &i) : r;
+    if (r != 0) {
+        return r;
+    }
+    r = fair_pop(&e->preempt, e->cycle.round, &i);
     if (r == 0 && i >= 0) {
         *ret = &e->cycle.entries.v[e->cycle.round_base + (size_t)i];
     }

@@ -241,7 +241,9 @@ static int issue(struct engine *e, struct cycle_entry *n) {
                                   .by_queue = w->queue->name,
                                   .reason = n->a.victims[i].reason};
         r = e->o.break_alternation ? turns_take(&e->queues.agenda.turns, w, v) : 0;
-        r = r == 0 ? cycle_action_add(&e->cycle, &a) : r;
+        if (r == 0) {
+            r = cycle_action_add(&e->cycle, &a);
+        }
         if (r == 0) {
             holder_evicting(v, true);
             e->cycle.progress++;
@@ -274,7 +276,9 @@ static int holder_make(struct engine *e, struct cycle_entry *n, struct held_amou
     w->reserved_ns = e->preempt.now_ns;
     w->evicting = false;
     int r = holder_list(w);
-    r = r == 0 ? usage_take(&e->queues.usage, w, true) : r;
+    if (r == 0) {
+        r = usage_take(&e->queues.usage, w, true);
+    }
     if (r != 0) {
         holder_unlist(w);
         w->held = NULL;
@@ -323,9 +327,15 @@ static int admit(struct engine *e, struct cycle_entry *n, bool *ret_ok) {
                               .considered = n->a.considered};
     *ret_ok = false;
     int r = action_vec_room(&e->cycle.actions, 1);
-    r = r == 0 ? take_all(e, &n->a) : r;
-    r = r == 0 ? seat_entry(e, n, ret_ok, &a.seated) : r;
-    r = r == 0 && *ret_ok ? holder_make(e, n, held) : r;
+    if (r == 0) {
+        r = take_all(e, &n->a);
+    }
+    if (r == 0) {
+        r = seat_entry(e, n, ret_ok, &a.seated);
+    }
+    if (r == 0 && *ret_ok) {
+        r = holder_make(e, n, held);
+    }
     if (r != 0 || !*ret_ok) {
         pool_undo(e->pool, w->uid);
         quota_undo(&e->forest, mark);
@@ -361,8 +371,14 @@ static int evict(struct engine *e, struct cycle_entry *n) {
         n->outcome = OUTCOME_NO_PLACE;
         return 0;
     }
-    r = r == 0 ? choose(e, &n->a) : r;
-    r = r == 0 ? reserve_all(e, &n->a) : r;
+    if (r != 0) {
+        return r;
+    }
+    r = choose(e, &n->a);
+    if (r != 0) {
+        return r;
+    }
+    r = reserve_all(e, &n->a);
     return r == 0 ? issue(e, n) : r;
 }
 

@@ -114,7 +114,9 @@ static int limits_of(struct engine *e, const struct group_input *groups, size_t 
     for (size_t i = 0; i < n; i++) {
         for (size_t f = 0; f < groups[i].n_flavors; f++) {
             uint32_t flavor = 0, resource = 0;
-            r = r == 0 ? flavors_slot(&e->flavors, groups[i].flavors[f].name, &flavor) : r;
+            if (r == 0) {
+                r = flavors_slot(&e->flavors, groups[i].flavors[f].name, &flavor);
+            }
             for (size_t k = 0; k < groups[i].n_resources && r == 0; k++) {
                 const struct quota_input *q = &groups[i].flavors[f].quotas[k];
                 r = names_intern(&e->resources, groups[i].resources[k], &resource);
@@ -226,13 +228,16 @@ int engine_queue_put(struct engine *e, const struct queue_input *in) {
     struct queue *q = map_get(&e->queues.by_name, in->name);
     bool made = q == NULL;
     int r = groups_copy(e, in, &memory, &groups);
-    r = r == 0 ? limits_of(e, in->groups, in->n_groups, &limits, &n_limits) : r;
+    if (r == 0) {
+        r = limits_of(e, in->groups, in->n_groups, &limits, &n_limits);
+    }
     if (r == 0 && made) {
         q = queue_new(&e->queues, in->name);
         r = q != NULL ? 0 : ERR_NOMEM;
     }
-    r = r == 0 ? quota_put(&e->forest, true, in->name, in->cohort, true, limits, n_limits, &q->node)
-               : r;
+    if (r == 0) {
+        r = quota_put(&e->forest, true, in->name, in->cohort, true, limits, n_limits, &q->node);
+    }
     mem_free(limits);
     if (r != 0) {
         mem_free(memory);

@@ -63,9 +63,13 @@ int engine_run(struct engine *e, int64_t now_ns, size_t budget, const struct eng
         settled < budget ? settled : budget - (budget > 0); /* one head is looked at in any case */
     size_t told = e->queues.tell != NULL ? budget / 4 : 0;  /* the rest is for those not told yet */
     e->left = budget - told;
-    r = r == 0 ? run_trees(e) : r;
+    if (r == 0) {
+        r = run_trees(e);
+    }
     e->left += told;
-    r = r == 0 ? tell_some(e) : r;
+    if (r == 0) {
+        r = tell_some(e);
+    }
     r = run_end(e, r, ret, ret_n);
     if (r != 0) {
         return r;
@@ -100,10 +104,14 @@ int engine_cycle(struct engine *e, int64_t now_ns, const struct engine_action **
     e->left = SIZE_MAX;
     e->as_kueue = true;
     e->queues.agenda.cycles++;
-    r = r == 0 ? agenda_trees(&e->queues.agenda, &trees) : r;
+    if (r == 0) {
+        r = agenda_trees(&e->queues.agenda, &trees);
+    }
     for (size_t i = 0; i < trees.n && r == 0; i++) {
         r = trees.v[i]->retry ? tree_unpark(&e->queues.agenda, trees.v[i], &e->left) : 0;
-        r = r == 0 ? run_one(e, trees.v[i]) : r;
+        if (r == 0) {
+            r = run_one(e, trees.v[i]);
+        }
     }
     tree_vec_release(&trees);
     e->as_kueue =

@@ -164,7 +164,9 @@ int engine_workload_put(struct engine *e, const struct workload_input *in) {
         return r;
     }
     r = class_join(q, w);
-    r = r == 0 ? map_put(&e->workloads, w->uid, w, NULL) : r;
+    if (r == 0) {
+        r = map_put(&e->workloads, w->uid, w, NULL);
+    }
     if (r != 0) {
         class_leave(w);
         workload_free(w);
@@ -296,12 +298,17 @@ static int hold_new(struct engine *e, const struct workload_input *in, struct qu
                     const struct held_amount *held, size_t n) {
     struct queue_workload *old = engine_workload(e, in->uid), *w;
     int r = input_check(e, in, old != NULL);
-    r = r == 0 ? workload_new(&e->resources, in, q, &w) : r;
+    if (r != 0) {
+        return r;
+    }
+    r = workload_new(&e->resources, in, q, &w);
     if (r != 0) {
         return r;
     }
     r = map_put(&e->workloads, w->uid, w, NULL);
-    r = r == 0 ? held_set(e, w, held, n) : r;
+    if (r == 0) {
+        r = held_set(e, w, held, n);
+    }
     if (r == 0) {
         r = usage_take(&e->queues.usage, w, false);
         if (r != 0) {
@@ -349,7 +356,9 @@ int engine_workload_hold(struct engine *e, const struct workload_input *in,
     if (!str_eq(w->local, in->local) || !workload_says(&e->resources, w, in)) {
         r = hold_anew(e, &w, in);
     }
-    r = r == 0 ? hold_other(e, w, held, n) : r;
+    if (r == 0) {
+        r = hold_other(e, w, held, n);
+    }
     if (r == 0) {
         holder_flags(e, w, in);
     } else {

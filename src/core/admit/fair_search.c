@@ -382,7 +382,10 @@ int fair_search(struct search *s, bool *ret_found) {
     unsigned strategies = s->p->o->fair_strategies;
     bool fits = false;
     int r = collect_all(s);
-    r = r == 0 ? targets_build(s, &root) : r;
+    if (r != 0) {
+        return r;
+    }
+    r = targets_build(s, &root);
     if (r != 0 || root == NULL) {
         return r;
     }
@@ -399,7 +402,9 @@ int fair_search(struct search *s, bool *ret_found) {
     }
     if (r == 0 && fits) {
         r = asker_use(s, -1);
-        r = r == 0 ? search_fill_back(s, true) : r;
+        if (r == 0) {
+            r = search_fill_back(s, true);
+        }
     }
     quota_undo(s->p->forest, mark);
     if (r == 0) {

@@ -49,7 +49,9 @@ static int victims_find(struct engine *e, struct preempt_ask *ask, struct assign
         r = preempt_find(&e->preempt, ask, &ret->victims, &ret->n_victims, &was_protected,
                          ret_wake_ns);
         ask->fits = NULL;
-        r = r == 0 ? t.error : r;
+        if (r == 0) {
+            r = t.error;
+        }
     }
     seat_trial_end(&t);
     if (r != 0 || ret->n_victims > 0) {

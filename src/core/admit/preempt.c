@@ -276,11 +276,17 @@ static bool below_nominal(const struct search *s) {
 static int classical_search(struct search *s, bool *ret_found) {
     bool never = s->q->borrow_within == PREEMPT_NEVER;
     int r = source_add(s, s->q, NULL, SOURCE_OWN, s->q->within_queue);
-    r = r == 0 ? sources_start(s, true) : r;
+    if (r != 0) {
+        return r;
+    }
+    r = sources_start(s, true);
     bool once = r == 0 && never && (!below_nominal(s) || must_borrow(s));
     if (r == 0 && s->q->reclaim != PREEMPT_NEVER) {
         r = collect_cohort(s, !once);
-        r = r == 0 ? sources_start(s, once) : r;
+        if (r != 0) {
+            return r;
+        }
+        r = sources_start(s, once);
     }
     if (r != 0 || s->m->sources.n == 0) {
         return r;
@@ -294,7 +300,10 @@ static int classical_search(struct search *s, bool *ret_found) {
     r = attempt(s, first, ret_found);
     if (r == 0 && !*ret_found) {
         r = sources_start(s, !first);
-        r = r == 0 ? attempt(s, !first, ret_found) : r;
+        if (r != 0) {
+            return r;
+        }
+        r = attempt(s, !first, ret_found);
     }
     return r;
 }

@@ -299,10 +299,13 @@ int seat_victims(struct engine *e, struct cycle_entry *n, bool *ret_leaving, int
     }
     if (r == 0 && t.n > 0 && !*ret_leaving) {
         r = place_needs(e, n->w, &t, &n->a, &ask);
-        r = r == 0 ? preempt_find(&e->preempt, &ask, &n->a.victims, &n->a.n_victims, &was_protected,
-                                  ret_wake_ns)
-                   : r;
-        r = r == 0 ? t.error : r;
+        if (r == 0) {
+            r = preempt_find(&e->preempt, &ask, &n->a.victims, &n->a.n_victims, &was_protected,
+                             ret_wake_ns);
+        }
+        if (r == 0) {
+            r = t.error;
+        }
     }
     seat_trial_end(&t);
     return r;

@@ -275,7 +275,10 @@ static int spot_add(struct pool *p, struct spot_vec *spots, struct pick_vec *pic
     }
     s.n = f.n;
     int r = spot_vec_room(spots, 1);
-    r = r == 0 ? pick_vec_room(picks, f.n) : r;
+    if (r != 0) {
+        return r;
+    }
+    r = pick_vec_room(picks, f.n);
     if (r != 0) {
         return r;
     }

@@ -284,7 +284,10 @@ int usage_local_set(struct usage_ledger *u, struct str local, const struct resou
     uint32_t resource;
     for (size_t i = 0; i < n; i++) {
         int r = names_intern(u->resources, used[i].resource, &resource);
-        r = r == 0 ? row_at(l, resource, &row) : r;
+        if (r != 0) {
+            return r;
+        }
+        r = row_at(l, resource, &row);
         if (r != 0) {
             return r;
         }

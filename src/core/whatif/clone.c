@@ -348,7 +348,9 @@ static int works_take(struct take *t) {
         for (size_t k = 0; k < t->found[q].holding && r == 0; k++) {
             r = work_take(t, t->holding.v[at++], c->queues[q].name);
         }
-        r = r == 0 && t->found[q].cut ? rest_take(t, &t->found[q], c->queues[q].name, first) : r;
+        if (r == 0 && t->found[q].cut) {
+            r = rest_take(t, &t->found[q], c->queues[q].name, first);
+        }
     }
     c->n_holding = c->n_works;
     for (size_t q = 0; q < c->n_queues && r == 0; q++) {
@@ -471,8 +473,14 @@ static int trees_take(struct take *t) {
         struct found *f = &t->found[c->n_queues];
         f->q = q;
         r = queue_take(t, q);
-        r = r == 0 ? holding_find(t, f) : r;
-        r = r == 0 ? pending_find(t, f) : r;
+        if (r != 0) {
+            return r;
+        }
+        r = holding_find(t, f);
+        if (r != 0) {
+            return r;
+        }
+        r = pending_find(t, f);
     }
     t->wanted = wanted;
     return r;

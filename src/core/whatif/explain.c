@@ -82,7 +82,9 @@ int explain_index_new(struct engine *e, struct explain_index **ret) {
         return ERR_NOMEM;
     }
     int r = engine_parts(e, &x->e);
-    r = r == 0 ? index_fill(x) : r;
+    if (r == 0) {
+        r = index_fill(x);
+    }
     if (r != 0) {
         explain_index_free(x);
         return r;
@@ -502,9 +504,22 @@ static int look_at_quota(struct asker *k, size_t group, size_t flavor_at, uint32
     k->barred = false;
     bool reclaims = k->w->queue->reclaim != PREEMPT_NEVER && !k->x->e.o->fair_sharing;
     int r = reclaims ? take_with(k, group, flavor_at) : 0;
-    r = r == 0 ? holders_of(k, c, top, &l) : r;
-    r = r == 0 && k->barred ? bars_add(k, c->q.pair) : r;
-    r = r == 0 && k->o->borrowers_max > 0 ? borrowers_of(k, c, top, &l) : r;
+    if (r != 0) {
+        return r;
+    }
+    r = holders_of(k, c, top, &l);
+    if (r != 0) {
+        return r;
+    }
+    if (k->barred) {
+        r = bars_add(k, c->q.pair);
+    }
+    if (r != 0) {
+        return r;
+    }
+    if (k->o->borrowers_max > 0) {
+        r = borrowers_of(k, c, top, &l);
+    }
     return r == 0 ? lack_add(k, &l) : r;
 }
 

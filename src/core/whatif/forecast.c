@@ -104,7 +104,10 @@ static int decide(struct forecast_run *r, int64_t *ret_wake) {
             return ERR_GONE;
         }
         int code = engine_run(r->e, r->now, BUDGET, &a, &n, &more, ret_wake);
-        code = code == 0 ? act_all(r, a, n) : code;
+        if (code != 0) {
+            return code;
+        }
+        code = act_all(r, a, n);
         if (code != 0) {
             return code;
         }
@@ -156,9 +159,13 @@ int forecast_run(struct engine *e, struct forecast_work *works, size_t n,
         works[i].evicted = false;
         works[i].place = 0;
         code = map_put(&r.by_uid, works[i].uid, &works[i], NULL);
-        code = code == 0 && works[i].holds ? begins(&r, &works[i], works[i].remaining) : code;
+        if (code == 0 && works[i].holds) {
+            code = begins(&r, &works[i], works[i].remaining);
+        }
     }
-    code = code == 0 ? run_all(&r) : code;
+    if (code == 0) {
+        code = run_all(&r);
+    }
     if (code == 0) {
         *ret_cut = r.heads >= r.heads_max;
         if (o->heads != NULL) {
