@@ -257,15 +257,9 @@ static int send_body(nghttp2_session *session, nghttp2_frame *frame, const uint8
     return 0;
 }
 
-/* Our answer ended before the request did: the peer need not send the rest. And a stream that we had to end for what
- * its peer did to it is as one that the peer ended. */
+/* A stream that we had to end for what its peer did to it is as one that the peer ended. */
 static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *ctx) {
     struct http2 *h = ctx;
-    struct http2_stream *s = stream_of(session, frame->hd.stream_id);
-    bool data = frame->hd.type == NGHTTP2_DATA || frame->hd.type == NGHTTP2_HEADERS;
-    if (s && data && frame->hd.flags & NGHTTP2_FLAG_END_STREAM && !s->in_whole) {
-        (void)nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_NO_ERROR);
-    }
     if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.error_code != NGHTTP2_NO_ERROR) {
         h->abused = true;
     }
@@ -452,6 +446,17 @@ void http2_reset(struct http2 *h, struct http2_stream *s) {
         s->resetting = true;
         (void)nghttp2_submit_rst_stream(h->session, NGHTTP2_FLAG_NONE, s->id,
                                         NGHTTP2_INTERNAL_ERROR);
+    }
+}
+
+bool http2_half_open(const struct http2_stream *s) {
+    return !s->gone && !s->in_whole && s->answered && s->out_whole && s->out_at == s->out.n;
+}
+
+void http2_finish(struct http2 *h, struct http2_stream *s) {
+    if (!s->gone && !s->resetting) {
+        s->resetting = true;
+        (void)nghttp2_submit_rst_stream(h->session, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_NO_ERROR);
     }
 }
 

@@ -18,6 +18,7 @@ enum {
     OUTPUT_STEP = 256 << 10, /* plain bytes put out by the session at once */
     FIELDS_MAX = 32,         /* header lines of an answer */
     KEEP_BYTES = 16 << 10,   /* buffers up to this size are kept while the connection is busy */
+    LINGER_MS = 1000,        /* for the rest of a request that was answered early */
     COMPACT_BYTES = 1 << 20, /* sent bytes kept in front of what waits in a stream */
 };
 
@@ -361,7 +362,10 @@ static void sweep_stream(struct http_stream *t, int64_t now) {
     struct http_request *r = &t->request;
     struct http_server *s = r->conn->server;
     bool reading = r->state == REQUEST_NONE && !t->is_ready;
-    if (reading && (now - t->since) / NS_PER_MS >= s->o.body_ms) {
+    if (http2_half_open(&t->wire) && (now - t->progress) / NS_PER_MS >= LINGER_MS) {
+        http2_finish(r->conn->session, &t->wire);
+        http_conn_dirty(r->conn);
+    } else if (reading && (now - t->since) / NS_PER_MS >= s->o.body_ms) {
         s->stats.cut_slow++;
         refuse(t, 408, "the request took too long to arrive");
         http_conn_dirty(r->conn);

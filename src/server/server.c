@@ -15,6 +15,7 @@
 #include "server/write/pipeline.h"
 #include "server/write/yaml_body.h"
 #include "wire/json/json.h"
+#include "wire/protobuf.h"
 
 enum { SCRATCH_BYTES = 64 << 20 };
 
@@ -256,6 +257,10 @@ void call_json(struct call *c, int http, struct buf *b) {
     if (code == 0 && c->media.yaml) {
         code = render_yaml(b, c->arena, &err);
     }
+    if (code == 0 && c->media.protobuf) {
+        code = render_protobuf(b, c->arena, &err);
+        c->media.protobuf = pb_is_envelope(buf_view(b));
+    }
     if (code != 0) {
         (void)failure_set(&c->failure, c->arena, ERR_NOMEM,
                           "Internal error occurred: out of memory");
@@ -374,7 +379,9 @@ void call_object(struct call *c, int http, const struct object *o) {
             call_fail(c);
         }
     } else {
-        buf_ch(&b, '\n');
+        if (!r.media.protobuf) {
+            buf_ch(&b, '\n');
+        }
         call_json(c, http, &b);
     }
     buf_release(&b);

@@ -151,3 +151,92 @@ int pb_envelope(struct str body, struct pb_envelope *ret, struct err *err) {
     *ret = e;
     return 0;
 }
+
+/* ---- writing ---- */
+
+static size_t varint_bytes(uint64_t v, uint8_t out[10]) {
+    size_t n = 0;
+    for (; v >= 0x80; v >>= 7) {
+        out[n++] = (uint8_t)(v | 0x80);
+    }
+    out[n++] = (uint8_t)v;
+    return n;
+}
+
+static void put_raw(struct buf *b, uint64_t v) {
+    uint8_t bytes[10];
+    buf_add(b, bytes, varint_bytes(v, bytes));
+}
+
+static void put_tag(struct buf *b, uint32_t number, enum pb_wire wire) {
+    put_raw(b, (uint64_t)number << 3 | wire);
+}
+
+void pb_put_varint(struct buf *b, uint32_t number, uint64_t value) {
+    put_tag(b, number, PB_VARINT);
+    put_raw(b, value);
+}
+
+void pb_put_double(struct buf *b, uint32_t number, double value) {
+    uint64_t v;
+    uint8_t bytes[8];
+    memcpy(&v, &value, sizeof(v));
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (uint8_t)(v >> (8 * i));
+    }
+    put_tag(b, number, PB_FIXED64);
+    buf_add(b, bytes, sizeof(bytes));
+}
+
+void pb_put_bytes(struct buf *b, uint32_t number, struct str bytes) {
+    put_tag(b, number, PB_BYTES);
+    put_raw(b, bytes.n);
+    buf_str(b, bytes);
+}
+
+static void insert(struct buf *b, size_t at, struct str bytes) {
+    char *room = buf_ok(b) == 0 ? buf_room(b, bytes.n) : NULL;
+    if (room) {
+        memmove(b->p + at + bytes.n, b->p + at, b->n - at);
+        memcpy(b->p + at, bytes.p, bytes.n);
+        b->n += bytes.n;
+    }
+}
+
+size_t pb_begin(struct buf *b, uint32_t number) {
+    put_tag(b, number, PB_BYTES);
+    return b->n;
+}
+
+void pb_end(struct buf *b, size_t at) {
+    uint8_t bytes[10];
+    if (buf_ok(b) == 0) {
+        insert(b, at, str_from((const char *)bytes, varint_bytes(b->n - at, bytes)));
+    }
+}
+
+static const char magic[4] = {'k', '8', 's', 0};
+
+void pb_put_envelope(struct buf *b, size_t from, struct str api_version, struct str kind) {
+    struct buf head;
+    buf_init(&head, 4096);
+    buf_add(&head, magic, sizeof(magic));
+    size_t at = pb_begin(&head, 1);
+    pb_put_bytes(&head, 1, api_version);
+    pb_put_bytes(&head, 2, kind);
+    pb_end(&head, at);
+    put_tag(&head, 2, PB_BYTES);
+    put_raw(&head, b->n - from);
+    if (buf_ok(b) == 0 && buf_ok(&head) == 0) {
+        insert(b, from, buf_view(&head));
+        pb_put_bytes(b, 3, STR(""));
+        pb_put_bytes(b, 4, STR(""));
+    } else if (buf_ok(b) == 0) {
+        b->failed = buf_ok(&head);
+    }
+    buf_release(&head);
+}
+
+bool pb_is_envelope(struct str body) {
+    return str_starts(body, str_from(magic, sizeof(magic)));
+}

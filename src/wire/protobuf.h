@@ -1,5 +1,5 @@
 /*
- * protobuf: a pull reader of the proto2 wire format, and Kubernetes' envelope around it.
+ * protobuf: a pull reader of the proto2 wire format, a writer, and Kubernetes' envelope around it.
  *
  *     struct pb r = pb_of(bytes);
  *     struct pb_field f;
@@ -12,6 +12,7 @@
 #ifndef BERTH_WIRE_PROTOBUF_H
 #define BERTH_WIRE_PROTOBUF_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -50,5 +51,21 @@ struct pb_envelope {
 };
 /* ERR_SYNTAX. */
 int pb_envelope(struct str body, struct pb_envelope *ret, struct err *err);
+
+/*
+ * Writing appends to a buf; ask buf_ok once. A message inside is what stands between pb_begin and pb_end:
+ *
+ *     size_t at = pb_begin(&b, 2);
+ *     pb_put_bytes(&b, 1, name);
+ *     pb_end(&b, at);
+ */
+void pb_put_varint(struct buf *b, uint32_t number, uint64_t value);
+void pb_put_double(struct buf *b, uint32_t number, double value);
+void pb_put_bytes(struct buf *b, uint32_t number, struct str bytes);
+size_t pb_begin(struct buf *b, uint32_t number);
+void pb_end(struct buf *b, size_t at);
+/* Puts the envelope around the message that begins at `from` and ends the buf. */
+void pb_put_envelope(struct buf *b, size_t from, struct str api_version, struct str kind);
+bool pb_is_envelope(struct str body); /* it begins as one */
 
 #endif

@@ -99,8 +99,7 @@ def protobuf_without_a_table(s):
     def envelope(api, kind, raw):
         return b"k8s\0" + text(1, text(1, api) + text(2, kind)) + text(2, raw)
 
-    kinds = (("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions"),
-             ("kueue.x-k8s.io/v1beta2", "Cohort", "cohorts"),
+    kinds = (("kueue.x-k8s.io/v1beta2", "Cohort", "cohorts"),
              ("kueue.x-k8s.io/v1beta2", "ResourceFlavor", "resourceflavors"))
     for api, kind, plural in kinds:
         body = envelope(api, kind, text(1, text(1, "widgets.example.com")))

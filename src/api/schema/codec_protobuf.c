@@ -355,17 +355,6 @@ static int check_keys(struct pbread *p, const struct schema *s, uint32_t in, yyj
     return 0;
 }
 
-/* Whether rows lie in the embedded message `in`, or in one that is embedded in it. */
-static bool embeds(const struct schema *s, uint32_t in) {
-    for (size_t i = 0; i < s->n; i++) {
-        uint32_t at = s->fields[i].proto_in;
-        if (at == in || (at >> 4 != 0 && at >> 4 == in)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int message(struct pbread *p, const struct schema *s, struct str bytes, uint32_t in,
                    yyjson_mut_val *obj) {
     struct pb r = pb_of(bytes);
@@ -379,7 +368,7 @@ static int message(struct pbread *p, const struct schema *s, struct str bytes, u
         if (f != NULL) {
             code = field(p, f, &x, obj);
         } else if (in < 16 && x.number < 16 && x.wire == PB_BYTES &&
-                   embeds(s, in << 4 | x.number)) {
+                   schema_embeds_proto(s, in << 4 | x.number)) {
             code = message(p, s, x.bytes, in << 4 | x.number, obj);
         }
     }
@@ -391,7 +380,7 @@ static int message(struct pbread *p, const struct schema *s, struct str bytes, u
 }
 
 /* A table has the tags of all its fields or of none; read without them a body would be an empty object. */
-static bool has_tags(const struct schema *s) {
+bool codec_has_protobuf(const struct schema *s) {
     for (size_t i = 0; i < s->n; i++) {
         if (s->fields[i].proto == 0 && strcmp(s->fields[i].json, "apiVersion") != 0 &&
             strcmp(s->fields[i].json, "kind") != 0) {
@@ -422,7 +411,7 @@ int codec_from_protobuf(struct str body, struct arena *a, yyjson_mut_doc **ret,
         return err_set(err, ERR_BAD_REQUEST, "no kind \"%.*s\" is registered for version \"%.*s\"",
                        STR_ARG(env.kind), STR_ARG(env.api_version));
     }
-    if (!has_tags(kv->schema)) {
+    if (!codec_has_protobuf(kv->schema)) {
         return err_set(err, ERR_MEDIA_TYPE,
                        "%.*s %.*s has no protobuf form - accepted media types include: "
                        "application/json, application/yaml",

@@ -57,6 +57,16 @@ const struct field *schema_find(const struct schema *s, struct str name, size_t 
     return NULL;
 }
 
+bool schema_embeds_proto(const struct schema *s, uint32_t in) {
+    for (size_t i = 0; i < s->n; i++) {
+        uint32_t at = s->fields[i].proto_in;
+        if (at == in || (at >> 4 != 0 && at >> 4 == in)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const struct field *schema_find_proto(const struct schema *s, uint32_t tag, uint32_t in) {
     for (size_t i = 0; i < s->n; i++) {
         if (s->fields[i].proto == tag && s->fields[i].proto_in == in) {

@@ -42,5 +42,7 @@ struct str path_text(const struct path *p, struct arena *a);
 const struct field *schema_find(const struct schema *s, struct str name, size_t *hint);
 /* The same by protobuf tag, below the embedded message `in` (0: the message itself). */
 const struct field *schema_find_proto(const struct schema *s, uint32_t tag, uint32_t in);
+/* Whether rows lie in the embedded message `in`, or in one that is embedded in it. */
+bool schema_embeds_proto(const struct schema *s, uint32_t in);
 
 #endif

@@ -42,11 +42,16 @@ static bool is_yaml(struct str type) {
            str_eq_nocase(type, STR("application/x-yaml")) || str_eq_nocase(type, STR("text/yaml"));
 }
 
+static bool is_protobuf(struct str type) {
+    return str_eq_nocase(type, STR("application/vnd.kubernetes.protobuf"));
+}
+
 /* True when the entry can be answered; then *ret says how. */
 static bool entry_media(const struct negotiate_entry *e, unsigned allowed, struct media *ret) {
     struct media m = {0};
     m.yaml = is_yaml(e->type);
-    if (!m.yaml && !is_json(e->type)) {
+    m.protobuf = (allowed & ACCEPT_PROTOBUF) && e->as.n == 0 && is_protobuf(e->type);
+    if (!m.yaml && !m.protobuf && !is_json(e->type)) {
         return false;
     }
     if (e->as.n == 0) {
@@ -95,7 +100,8 @@ int negotiate_accept(struct str accept, unsigned allowed, struct media *ret, str
     }
     return err_set(err, ERR_NOT_ACCEPTABLE,
                    "only the following media types are accepted: application/json, "
-                   "application/yaml");
+                   "application/yaml%s",
+                   allowed & ACCEPT_PROTOBUF ? ", application/vnd.kubernetes.protobuf" : "");
 }
 
 int negotiate_body(struct str content_type, enum body_type *ret, struct err *err) {
@@ -104,7 +110,7 @@ int negotiate_body(struct str content_type, enum body_type *ret, struct err *err
         *ret = BODY_JSON;
     } else if (is_yaml(e.type)) {
         *ret = BODY_YAML;
-    } else if (str_eq_nocase(e.type, STR("application/vnd.kubernetes.protobuf"))) {
+    } else if (is_protobuf(e.type)) {
         *ret = BODY_PROTOBUF;
     } else {
         return err_set(err, ERR_MEDIA_TYPE,

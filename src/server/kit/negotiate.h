@@ -1,8 +1,8 @@
 /*
  * negotiate (server): media types of answers (Accept) and of bodies (Content-Type). Pure.
  *
- * Quality values are ignored, as upstream clients never rely on them: the first acceptable entry wins. Protobuf is
- * read, never written: an entry that asks for it is skipped.
+ * Quality values are ignored, as upstream clients never rely on them: the first acceptable entry wins. An entry that asks
+ * for protobuf is skipped where there is none: of custom and computed kinds, tables and PartialObjectMetadata.
  */
 #ifndef BERTH_SERVER_NEGOTIATE_H
 #define BERTH_SERVER_NEGOTIATE_H
@@ -20,10 +20,14 @@ enum shape {
 struct media {
     enum shape shape;
     bool v1beta1; /* of meta.k8s.io, for tables and metadata; of discovery: v2beta1 */
-    bool yaml;
+    bool yaml, protobuf;
 };
 
-enum { ACCEPT_SHAPES = 1 << 0 /* Table, PartialObjectMetadata */, ACCEPT_DISCOVERY = 1 << 1 };
+enum {
+    ACCEPT_SHAPES = 1 << 0, /* Table, PartialObjectMetadata */
+    ACCEPT_DISCOVERY = 1 << 1,
+    ACCEPT_PROTOBUF = 1 << 2, /* of objects and their lists */
+};
 
 /* ERR_NOT_ACCEPTABLE with the accepted types in the text. An absent header is JSON. */
 int negotiate_accept(struct str accept, unsigned allowed, struct media *ret, struct err *err);

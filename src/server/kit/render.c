@@ -5,14 +5,29 @@
 
 #include "api/schema/codec.h"
 #include "wire/json/json.h"
+#include "wire/protobuf.h"
 #include "wire/yaml.h"
 
 const char *render_type(const struct media *m) {
-    return m->yaml ? "application/yaml" : "application/json";
+    return m->yaml       ? "application/yaml"
+           : m->protobuf ? "application/vnd.kubernetes.protobuf"
+                         : "application/json";
+}
+
+const char *render_event_type(const struct media *m) {
+    return m->protobuf ? "application/vnd.kubernetes.protobuf;stream=watch" : "application/json";
+}
+
+bool render_whole(const struct media *m) {
+    return m->yaml || m->protobuf;
+}
+
+bool render_protobuf_kind(const struct kind *k, const struct kind_version *kv) {
+    return !(k->flags & (KIND_CUSTOM | KIND_COMPUTED)) && codec_has_protobuf(kv->schema);
 }
 
 bool render_plain(const struct render *r) {
-    return r->media.shape == SHAPE_OBJECT && r->kv->from_storage == NULL;
+    return r->media.shape == SHAPE_OBJECT && r->kv->from_storage == NULL && !r->media.protobuf;
 }
 
 static const char *meta_version(const struct render *r) {
@@ -74,7 +89,7 @@ static int write_metadata(const struct render *r, const struct object *o, struct
 }
 
 static int write_object(const struct render *r, const struct object *o, bool item, struct buf *out,
-                        struct err *err) {
+                        struct err *err) { /* as JSON */
     bool bare = item && !(r->kind->flags & KIND_CUSTOM);
     if (r->kv->from_storage != NULL) {
         return write_converted(r, o, bare, out, err);
@@ -85,6 +100,27 @@ static int write_object(const struct render *r, const struct object *o, bool ite
         object_emit(o, out);
     }
     return 0;
+}
+
+static struct str api_version(const struct render *r) {
+    return arena_f(r->scratch, "%s%s%s", r->kind->group, r->kind->group[0] ? "/" : "",
+                   r->kv->version);
+}
+
+/* The object's message, without an envelope. */
+static int write_message(const struct render *r, const struct object *o, struct buf *out,
+                         struct err *err) {
+    yyjson_doc *doc;
+    struct buf text;
+    int code;
+    buf_init(&text, 0);
+    code = write_object(r, o, false, &text, err);
+    code = code ? code : buf_ok(&text);
+    code = code ? code : json_parse(r->scratch, buf_view(&text), &doc, err);
+    code = code ? code
+                : codec_to_protobuf(r->kv->schema, yyjson_doc_get_root(doc), r->scratch, out, err);
+    buf_release(&text);
+    return code;
 }
 
 /* The cell conditions of a row: pods that ended are marked, so that kubectl can tell them from
@@ -164,8 +200,26 @@ static void list_metadata(uint64_t rv, struct str token, int64_t remaining, stru
     buf_ch(out, '}');
 }
 
+static void protobuf_list_head(uint64_t rv, struct str token, int64_t remaining, struct buf *out) {
+    char text[24];
+    size_t at = pb_begin(out, 1);
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)rv);
+    pb_put_bytes(out, 2, str_of(text));
+    if (token.n > 0) {
+        pb_put_bytes(out, 3, token);
+    }
+    if (remaining > 0) {
+        pb_put_varint(out, 4, (uint64_t)remaining);
+    }
+    pb_end(out, at);
+}
+
 void render_list_head(const struct render *r, uint64_t rv, struct str token, int64_t remaining,
                       struct buf *out) {
+    if (r->media.protobuf) {
+        protobuf_list_head(rv, token, remaining, out);
+        return;
+    }
     switch (r->media.shape) {
     case SHAPE_TABLE:
         buf_f(out, "{\"kind\":\"Table\",\"apiVersion\":\"%s\",", meta_version(r));
@@ -190,6 +244,13 @@ void render_list_head(const struct render *r, uint64_t rv, struct str token, int
 
 int render_list_item(const struct render *r, const struct object *o, bool first, struct buf *out,
                      struct err *err) {
+    if (r->media.protobuf) {
+        arena_reset(r->scratch);
+        size_t at = pb_begin(out, 2);
+        int code = write_message(r, o, out, err);
+        pb_end(out, at);
+        return code;
+    }
     if (!first) {
         buf_ch(out, ',');
     }
@@ -210,6 +271,11 @@ int render_list_item(const struct render *r, const struct object *o, bool first,
 }
 
 void render_list_tail(const struct render *r, struct buf *out) {
+    if (r->media.protobuf) {
+        arena_reset(r->scratch);
+        pb_put_envelope(out, 0, api_version(r), arena_f(r->scratch, "%sList", r->kind->kind));
+        return;
+    }
     buf_c(out, "]}\n");
 }
 
@@ -220,6 +286,12 @@ int render_object(const struct render *r, const struct object *o, struct buf *ou
         return 0;
     }
     arena_reset(r->scratch);
+    if (r->media.protobuf) {
+        size_t from = out->n;
+        int code = write_message(r, o, out, err);
+        pb_put_envelope(out, from, api_version(r), str_of(r->kind->kind));
+        return code;
+    }
     switch (r->media.shape) {
     case SHAPE_TABLE: {
         render_list_head(r, o->rv, (struct str){0}, 0, out);
@@ -234,6 +306,59 @@ int render_object(const struct render *r, const struct object *o, struct buf *ou
         break;
     }
     return write_object(r, o, false, out, err);
+}
+
+void render_event(const struct media *m, const char *type, struct str object, struct buf *out) {
+    if (!m->protobuf) {
+        buf_f(out, "{\"type\":\"%s\",\"object\":", type);
+        buf_str(out, object);
+        buf_c(out, "}\n");
+        return;
+    }
+    struct buf event;
+    buf_init(&event, 0);
+    pb_put_bytes(&event, 1, str_of(type));
+    size_t at = pb_begin(&event, 2);
+    pb_put_bytes(&event, 1, object);
+    pb_end(&event, at);
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        buf_ch(out, (char)(event.n >> shift));
+    }
+    buf_str(out, buf_view(&event));
+    out->failed = out->failed ? out->failed : buf_ok(&event);
+    buf_release(&event);
+}
+
+int render_protobuf(struct buf *b, struct arena *a, struct err *err) {
+    yyjson_doc *doc;
+    struct buf out;
+    int code = buf_ok(b);
+    if (code != 0 || pb_is_envelope(buf_view(b)) || b->n == 0) {
+        return code;
+    }
+    code = json_parse(a, buf_view(b), &doc, err);
+    if (code != 0) {
+        return code;
+    }
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    struct str api = json_str_at(root, "apiVersion"), name = json_str_at(root, "kind"), group,
+               version;
+    const struct kind *k = kind_by_api_version(api, name);
+    version = str_cut(api, '/', &group, &version) ? version : api;
+    const struct kind_version *kv = k ? kind_version(k, version) : NULL;
+    if (kv == NULL || !codec_has_protobuf(kv->schema)) {
+        return 0;
+    }
+    buf_init(&out, 0);
+    code = codec_to_protobuf(kv->schema, root, a, &out, err);
+    pb_put_envelope(&out, 0, api, name);
+    if (code == 0 && (code = buf_ok(&out)) == 0) {
+        buf_reset(b);
+        buf_str(b, buf_view(&out));
+        code = buf_ok(b);
+    }
+    buf_release(&out);
+    return code == ERR_UNSUPPORTED ? 0 : code;
 }
 
 int render_yaml(struct buf *b, struct arena *a, struct err *err) {

@@ -1,6 +1,9 @@
 /*
  * render (server): objects as a client asked for them: version, shape (object, Table,
- * PartialObjectMetadata), JSON or YAML.
+ * PartialObjectMetadata), JSON, YAML or protobuf.
+ *
+ * YAML is made of the whole JSON text, at the end. Protobuf is made object by object; a list is whole with its tail, which
+ * puts the envelope around it, so neither can be sent before it is.
  *
  * The common case, the storage version as JSON, sends the object's own bytes. Everything else parses into the scratch
  * arena, which is reset for each object: nothing here may be kept.
@@ -35,7 +38,16 @@ void render_list_tail(const struct render *r, struct buf *out);
 
 /* Turns the JSON document in b into YAML, in place. */
 int render_yaml(struct buf *b, struct arena *a, struct err *err);
-/* "application/json" or "application/yaml". */
+/* Protobuf of the one JSON document in b, in place, where its kind has it; else it stays, and is sent as JSON. */
+int render_protobuf(struct buf *b, struct arena *a, struct err *err);
+bool render_protobuf_kind(const struct kind *k,
+                          const struct kind_version *kv); /* can be asked for in it */
+bool render_whole(const struct media *m); /* nothing can be sent before all is there */
+/* "application/json", ... */
 const char *render_type(const struct media *m);
+/* Puts into out the event `type` of a watch with the object that is there: a line of JSON, or a message with its length in
+ * front. */
+void render_event(const struct media *m, const char *type, struct str object, struct buf *out);
+const char *render_event_type(const struct media *m);
 
 #endif

@@ -324,8 +324,9 @@ void read_list(struct call *c) {
                           .render = call_render(c),
                           .limit = c->req.opt.limit,
                           .turn = {.call = c, .go = next_step}};
-    /* YAML is made of the whole text, and what a webhook converts is asked for as a whole. */
-    l->streams = l->limit == 0 && !c->media.yaml && !c->req.kv->asks;
+    /* YAML is made of the whole text, protobuf has its length first, and what a webhook converts is asked for as a
+     * whole. */
+    l->streams = l->limit == 0 && !render_whole(&c->media) && !c->req.kv->asks;
     buf_init(&l->items, 0);
     int r = settle_snapshot(l);
     if (r == 0 && (r = pick_init(&l->pick, &c->req, c->arena, &c->s->scratch, &l->err)) != 0) {

@@ -100,8 +100,9 @@ static void dispatch_resource(struct call *c) {
         return;
     }
     bool review = (q->kind->flags & KIND_VIRTUAL) && q->kind->n_columns == 0; /* has no metadata */
-    if (negotiate_accept(http_header(c->http, "Accept"), review ? 0 : ACCEPT_SHAPES, &c->media,
-                         &err) != 0) {
+    unsigned allowed =
+        (review ? 0 : ACCEPT_SHAPES) | (render_protobuf_kind(q->kind, q->kv) ? ACCEPT_PROTOBUF : 0);
+    if (negotiate_accept(http_header(c->http, "Accept"), allowed, &c->media, &err) != 0) {
         if (!is_stream(q->subresource)) {
             (void)failure_err(&c->failure, c->arena, &err);
             call_fail(c);

@@ -134,7 +134,8 @@ static int include_of(const struct watch *w) {
 static bool frame_fits(const struct frame *f, const struct watch *w, const char *type) {
     const struct call *c = w->call;
     return f->type == type && f->kv == c->req.kv && f->media.shape == c->media.shape &&
-           f->media.v1beta1 == c->media.v1beta1 && (int)f->include == include_of(w);
+           f->media.v1beta1 == c->media.v1beta1 && f->media.protobuf == c->media.protobuf &&
+           (int)f->include == include_of(w);
 }
 
 static void frame_fill(struct frame *f, const struct watch *w, const char *type,
@@ -144,9 +145,18 @@ static void frame_fill(struct frame *f, const struct watch *w, const char *type,
     r.media.yaml = false;
     *f = (struct frame){type, r.kv, r.media, 0, (unsigned)include_of(w), f->text};
     buf_reset(&f->text);
-    buf_f(&f->text, "{\"type\":\"%s\",\"object\":", type);
-    f->code = render_object(&r, o, &f->text, &err);
-    buf_c(&f->text, "}\n");
+    if (r.media.protobuf) {
+        struct buf object;
+        buf_init(&object, 0);
+        f->code = render_object(&r, o, &object, &err);
+        f->code = f->code ? f->code : buf_ok(&object);
+        render_event(&r.media, type, buf_view(&object), &f->text);
+        buf_release(&object);
+    } else { /* as render_event, without a copy of the object */
+        buf_f(&f->text, "{\"type\":\"%s\",\"object\":", type);
+        f->code = render_object(&r, o, &f->text, &err);
+        buf_c(&f->text, "}\n");
+    }
     f->code = f->code ? f->code : buf_ok(&f->text);
 }
 
@@ -199,20 +209,37 @@ static int send_change(struct watch *w, const char *type, const struct change *c
     return watch_send(w, LEFT, &last);
 }
 
+/* An event whose object is the JSON in `object`, which is spent. */
+static int send_event(struct call *c, const char *type, struct buf *object) {
+    struct buf b;
+    struct err err = {0};
+    int r = 0;
+    buf_init(&b, 0);
+    if (c->media.protobuf) {
+        arena_reset(&c->s->scratch);
+        r = render_protobuf(object, &c->s->scratch, &err);
+    }
+    render_event(&c->media, type, buf_view(object), &b);
+    r = r ? r : buf_ok(object);
+    r = r ? r : buf_ok(&b);
+    r = r ? r : http_stream_write(c->http, buf_view(&b));
+    buf_release(&b);
+    return r;
+}
+
 static int send_bookmark(struct watch *w, bool initial_end) {
     const struct api_request *q = &w->call->req;
     struct buf b;
     buf_init(&b, 4096);
-    buf_f(&b, "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s%s%s\",",
-          q->kind->kind, q->kind->group, q->kind->group[0] ? "/" : "", q->kv->version);
+    buf_f(&b, "{\"kind\":\"%s\",\"apiVersion\":\"%s%s%s\",", q->kind->kind, q->kind->group,
+          q->kind->group[0] ? "/" : "", q->kv->version);
     buf_f(&b, "\"metadata\":{\"resourceVersion\":\"%llu\",\"creationTimestamp\":null",
           (unsigned long long)w->rv);
     if (initial_end) {
         buf_c(&b, ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}");
     }
-    buf_c(&b, "}}}\n");
-    int r = buf_ok(&b);
-    r = r ? r : http_stream_write(w->call->http, buf_view(&b));
+    buf_c(&b, "}}");
+    int r = send_event(w->call, "BOOKMARK", &b);
     buf_release(&b);
     return r;
 }
@@ -220,13 +247,11 @@ static int send_bookmark(struct watch *w, bool initial_end) {
 void watch_send_error(struct call *c, const struct failure *f) {
     struct buf b;
     buf_init(&b, 0);
-    buf_c(&b, "{\"type\":\"ERROR\",\"object\":");
     failure_json(f, &b);
     if (b.n > 0) {
         b.n--; /* its newline */
     }
-    buf_c(&b, "}\n");
-    (void)http_stream_write(c->http, buf_view(&b));
+    (void)send_event(c, "ERROR", &b);
     buf_release(&b);
 }
 
@@ -634,7 +659,7 @@ void watch_request(struct call *c) {
     w->next_bookmark = now + BOOKMARK_NS;
     c->detach = watch_gone;
     c->detach_ctx = w;
-    call_stream(c, "application/json");
+    call_stream(c, render_event_type(&c->media));
     http_stream_on_drain(c->http, drained);
     int64_t first = w->bookmarks && w->next_bookmark < w->deadline ? w->next_bookmark : w->deadline;
     s->clock->timer_start(w->timer, first - now);
