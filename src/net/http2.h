@@ -70,8 +70,8 @@ void http2_resume(struct http2 *h,
                   struct http2_stream *s); /* there is more in `out`, or out_whole was set */
 /* Ends a stream that is not whole; `closed` follows at the next output. */
 void http2_reset(struct http2 *h, struct http2_stream *s);
-/* The answer is out, and the request is not in yet: the owner waits a moment, since some clients do not look at an answer
- * when they may send no more, and then tells the peer to stop. */
+/* The answer is out, and the request is not in yet: the owner waits a moment, since some clients do not look at an
+ * answer when they may send no more, and then tells the peer to stop. */
 bool http2_half_open(const struct http2_stream *s);
 void http2_finish(struct http2 *h, struct http2_stream *s);
 /* No further streams; those under way go on. */

@@ -45,7 +45,7 @@ FOLDERS = {
     "api/kinds": "api api/schema api/tables api/walk",
     "api/managed": "api/schema api/tables api/walk",
     "api/manifests": "api api/kinds api/schema api/tables",
-    "api/openapi": "api/schema"api/policies": "api/cel api/kinds api/schema api/tables api/walk",
+    "api/openapi": "api/schema"api/policies": "api/cel api/kinds api/schema"api/protobuf": "api/schema api/tables api/walk",
     "api/schema": "api/cel api/tables api/walk",
     "api/network":"api/serving": "api/kinds api/schema api/tables api/walk",
     "api/volumes": "api/kinds api/schema api/tables api/walk",

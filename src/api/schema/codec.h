@@ -14,18 +14,6 @@
 int codec_decode(const struct schema *s, yyjson_val *v, struct arena *a, void *out,
                  struct err *err);
 
-/* A protobuf body ("k8s\0" envelope; wire/protobuf.h) to JSON of the kind named inside. *ret_kind gets that kind. */
-int codec_from_protobuf(struct str body, struct arena *a, yyjson_mut_doc **ret,
-                        const struct kind **ret_kind, const struct kind_version **ret_version,
-                        struct err *err);
-
-/* Whether objects of this version have a protobuf form: built-in kinds of Kubernetes have. */
-bool codec_has_protobuf(const struct schema *s);
-/* The other way: appends the object's message, without an envelope, to out. ERR_UNSUPPORTED for a member without a tag:
- * what was appended is worth nothing then. */
-int codec_to_protobuf(const struct schema *s, yyjson_val *obj, struct arena *a, struct buf *out,
-                      struct err *err);
-
 /* Removes members that the schema does not know; calls unknown(ctx, path) for each when not NULL. */
 int codec_prune(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
                 void (*unknown)(void *ctx, struct str path), void *ctx);

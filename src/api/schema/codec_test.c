@@ -1,6 +1,7 @@
 /* codec: decode, protobuf, pruning, defaults, cells and OpenAPI over the real tables. */
 #include "base/test.h"
 
+#include "api/protobuf/codec_protobuf.h"
 #include "api/schema/codec.h"
 #include "api/tables/view_batch.h"
 #include "api/tables/view_kueue.h"

@@ -1,8 +1,8 @@
 /*
  * negotiate (server): media types of answers (Accept) and of bodies (Content-Type). Pure.
  *
- * Quality values are ignored, as upstream clients never rely on them: the first acceptable entry wins. An entry that asks
- * for protobuf is skipped where there is none: of custom and computed kinds, tables and PartialObjectMetadata.
+ * Quality values are ignored, as upstream clients never rely on them: the first acceptable entry wins. An entry that
+ * asks for protobuf is skipped where there is none: of custom and computed kinds, tables and PartialObjectMetadata.
  */
 #ifndef BERTH_SERVER_NEGOTIATE_H
 #define BERTH_SERVER_NEGOTIATE_H

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "api/protobuf/codec_protobuf.h"
 #include "api/schema/codec.h"
 #include "wire/json/json.h"
 #include "wire/protobuf.h"

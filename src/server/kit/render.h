@@ -2,8 +2,8 @@
  * render (server): objects as a client asked for them: version, shape (object, Table,
  * PartialObjectMetadata), JSON, YAML or protobuf.
  *
- * YAML is made of the whole JSON text, at the end. Protobuf is made object by object; a list is whole with its tail, which
- * puts the envelope around it, so neither can be sent before it is.
+ * YAML is made of the whole JSON text, at the end. Protobuf is made object by object; a list is whole with its tail,
+ * which puts the envelope around it, so neither can be sent before it is.
  *
  * The common case, the storage version as JSON, sends the object's own bytes. Everything else parses into the scratch
  * arena, which is reset for each object: nothing here may be kept.
@@ -45,8 +45,8 @@ bool render_protobuf_kind(const struct kind *k,
 bool render_whole(const struct media *m); /* nothing can be sent before all is there */
 /* "application/json", ... */
 const char *render_type(const struct media *m);
-/* Puts into out the event `type` of a watch with the object that is there: a line of JSON, or a message with its length in
- * front. */
+/* Puts into out the event `type` of a watch with the object that is there: a line of JSON, or a message with its length
+ * in front. */
 void render_event(const struct media *m, const char *type, struct str object, struct buf *out);
 const char *render_event_type(const struct media *m);
 

@@ -2,6 +2,7 @@
  * the user wrote. */
 #include "server/write/body.h"
 
+#include "api/protobuf/codec_protobuf.h"
 #include "api/schema/codec.h"
 #include "api/schema/crd_schema.h"
 #include "base/limits.h"

@@ -1,11 +1,11 @@
 /*
- * codec_protobuf_write: an object's JSON to protobuf, by the tags in the tables. The other way is codec_protobuf.c, where
- * the rules are.
+ * codec_protobuf_write: an object's JSON to protobuf, by the tags in the tables. The other way is codec_protobuf.c,
+ * where the rules are.
  *
  * Members that are there are written, in the order in which they are; a Go program reads what is absent as its zero.
  * A member without a tag is an error, never left out: an answer is whole or it is none.
  */
-#include "api/schema/codec.h"
+#include "api/protobuf/codec_protobuf.h"
 #include "api/walk/walk.h"
 #include "base/limits.h"
 #include "wire/protobuf.h"

@@ -3,7 +3,7 @@
  *
  * That the two ways agree does not say that the numbers are right: tests/http2 reads answers with numbers of its own.
  */
-#include "api/schema/codec.h"
+#include "api/protobuf/codec_protobuf.h"
 #include "base/test.h"
 #include "wire/protobuf.h"
 

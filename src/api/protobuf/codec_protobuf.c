@@ -5,7 +5,7 @@
  * pointer (FIELD_F_OPT: an explicit zero) or has no omitempty (FIELD_F_KEEP_EMPTY). Messages that upstream embeds have
  * a tag on the wire but no level in JSON: their rows carry the tag in proto_in. Unknown tags are skipped, as upstream.
  */
-#include "api/schema/codec.h"
+#include "api/protobuf/codec_protobuf.h"
 #include "api/walk/walk.h"
 #include "base/limits.h"
 #include "base/map.h"
