@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { availabilities, fleets, pods } from '../../web/src/data/kinds.ts';
-import { Slots, streams } from '../../web/src/data/slots.ts';
+import { placesOver, Slots, streams } from '../../web/src/data/slots.ts';
 import type { Pod } from '../../web/src/data/types.ts';
 import { storeOf, WatchStore } from '../../web/src/data/watch.ts';
 import { Fake, pod, status, until } from './fake.ts';
@@ -110,6 +110,12 @@ test('two readers share one store, and so one list', async () => {
   await fake.watch();
   assert.equal(fake.calls.length, 2);
   a.stop();
+});
+
+test('over HTTP/2 there are places for all screens, over HTTP/1.1 two connections are left', () => {
+  assert.equal(placesOver('http/1.1'), 4);
+  assert.equal(placesOver(undefined), 4);
+  assert.ok(placesOver('h2') >= 64 && placesOver('h2') < 100);
 });
 
 test('with more streams wanted than there are slots, all get their turn', async () => {

@@ -1,7 +1,8 @@
-// Who may hold a stream open. A browser opens six connections to a host that speaks HTTP/1.1, for all its pages
-// together, and a watch keeps one for as long as it lasts; without a bound, a few watches would leave none for
-// requests. When more want one than there are, they take turns: whoever has held its stream for a while gives it up
-// and resumes later where it was. Pages that are seen at once share the places among them.
+// Who may hold a stream open. Over plain HTTP, as on the machine itself, browsers speak HTTP/1.1 only: they open six
+// connections to a host, for all their pages together, and a watch keeps one for as long as it lasts; without a bound,
+// a few watches would leave none for requests. Over HTTPS they speak HTTP/2, where one connection carries a hundred
+// streams. When more want one than there are, they take turns: whoever has held its stream for a while gives it up and
+// resumes later where it was. Pages that are seen at once share the places among them.
 
 export interface Slot {
   release(): void;
@@ -118,7 +119,17 @@ export class Slots {
   }
 }
 
-const PLACES = 4;
+// Of what a browser and the server allow for all pages together (LIMIT_H2_STREAMS), a part is left for requests.
+export function placesOver(protocol: string | undefined): number {
+  return protocol === 'h2' ? 80 : 4;
+}
+
+function protocol(): string | undefined {
+  const page = performance.getEntriesByType('navigation')[0] as PerformanceNavigationTiming | undefined;
+  return page?.nextHopProtocol;
+}
+
+const PLACES = placesOver(protocol());
 const TELL_MS = 4000;
 
 export const streams = new Slots(PLACES, 3000);
