@@ -1,0 +1,41 @@
+/*
+ * bucket (core): so much of something in so much time, exactly.
+ *
+ * A token bucket that is filled evenly: `limit` units in `period` ns, at most `burst` at once. The same decisions as
+ * the generic cell rate algorithm (ITU-T I.371, annex A; its theoretical arrival time is when this one would be
+ * full), told by level, as levels may be settled afterwards. Levels are in units * period, so that nothing is ever
+ * rounded: over any time t at most burst + t * limit / period units pass, and a steady caller gets all of them.
+ *
+ * What a request takes may be known only when it is over (tokens): it is charged an estimate, and settled to the truth;
+ * the level may go below zero then, and the next one waits. A running stream is never cut for it.
+ */
+#ifndef BERTH_CORE_ROUTE_BUCKET_H
+#define BERTH_CORE_ROUTE_BUCKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BUCKET_LIMIT_MAX = 1000000000 };
+
+struct bucket {
+    int64_t limit, burst; /* units; limit 0: nothing is limited */
+    int64_t period;       /* ns */
+    int64_t level;        /* units * period; may be below 0 */
+    int64_t at;           /* when the level was that */
+};
+
+/* Full. limit and burst up to BUCKET_LIMIT_MAX, period up to an hour. */
+void bucket_init(struct bucket *b, int64_t limit, int64_t burst, int64_t period, int64_t now);
+/* Another limit for what is there: the level keeps its share. */
+void bucket_change(struct bucket *b, int64_t limit, int64_t burst, int64_t now);
+/* Whether n units may pass now; nothing is charged. More than the burst pass when it is full: they could never else. */
+bool bucket_allows(struct bucket *b, int64_t n, int64_t now);
+void bucket_charge(struct bucket *b, int64_t n, int64_t now);
+/* Gives back what was charged too much (n below 0 charges what was too little). */
+void bucket_settle(struct bucket *b, int64_t n, int64_t now);
+/* Units left, at least 0; ns until n units may pass, 0: now; ns until it is full. */
+int64_t bucket_left(struct bucket *b, int64_t now);
+int64_t bucket_wait(struct bucket *b, int64_t n, int64_t now);
+int64_t bucket_full_in(struct bucket *b, int64_t now);
+
+#endif

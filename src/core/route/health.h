@@ -1,0 +1,50 @@
+/*
+ * health (core): what requests tell of an endpoint, and whether it gets more of them. Passive: probes are the
+ * caller's, who says `ready`.
+ *
+ *     state     until                                        then
+ *     closed    HEALTH_FAILURES failures one after another   open, if no more than half of the pool is open then
+ *     open      base * 2^(times - 1), at most HEALTH_LONGEST  half: one request at a time
+ *     half      HEALTH_SUCCESSES successes                   closed; a failure: open again, longer
+ *
+ * Failures are connections that fail, resets, 5xx and time-outs before the first byte; a refusal that is the client's
+ * own (4xx) is neither. `times` goes down by one for each HEALTH_FORGETS that the endpoint was closed, as Envoy's
+ * outlier detection has it, whose defaults (5 failures, 10 s, 300 s) these are. Half of the pool always stays: where
+ * everything fails it is not the endpoints.
+ */
+#ifndef BERTH_CORE_ROUTE_HEALTH_H
+#define BERTH_CORE_ROUTE_HEALTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { HEALTH_FAILURES = 5, HEALTH_SUCCESSES = 2, HEALTH_TIMES_MAX = 16 };
+#define HEALTH_BASE INT64_C(10000000000)
+#define HEALTH_LONGEST INT64_C(300000000000)
+#define HEALTH_FORGETS INT64_C(30000000000)
+
+enum health_state { HEALTH_CLOSED, HEALTH_OPEN, HEALTH_HALF };
+
+/* Zeroed: closed, and nothing is held against it. */
+struct endpoint_health {
+    enum health_state state;
+    int32_t failures, successes; /* one after another */
+    int32_t times;               /* opened, less what is forgotten */
+    int64_t since, until;        /* of the state; of open */
+    bool trial;                  /* half: the one request is out */
+};
+
+/* May a request be sent now? Moves from open to half when its time is over. */
+bool health_allows(struct endpoint_health *h, int64_t now);
+/* A request is sent: in half it is the trial. */
+void health_sent(struct endpoint_health *h);
+/* It ended. may_open: what health_may_open says of the pool. True: it opened just now. */
+bool health_ended(struct endpoint_health *h, bool failed, bool may_open, int64_t now);
+/* It ended without telling anything: the client went away, or a 4xx. */
+void health_untold(struct endpoint_health *h);
+/* Whether one more of `n` endpoints may be open when `open` are. */
+static inline bool health_may_open(int64_t open, int64_t n) {
+    return (open + 1) * 2 <= n;
+}
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * limits (core): what one request must pass: limits of its key, its project and its model, on requests, on tokens and
+ * on streams that run at the same time.
+ *
+ * All or nothing: a request that one of them refuses is charged to none. Tokens are charged by an estimate of the
+ * prompt and the answer, and settled when the request is over. Refusals say which limit it was and when to try again;
+ * what a client is told in x-ratelimit-* headers is of the limit that is nearest to its end.
+ */
+#ifndef BERTH_CORE_ROUTE_LIMITS_H
+#define BERTH_CORE_ROUTE_LIMITS_H
+
+#include "core/route/bucket.h"
+
+enum limits_kind { LIMITS_REQUESTS, LIMITS_TOKENS, LIMITS_STREAMS, LIMITS_NONE };
+enum { LIMITS_SETS_MAX = 8 };
+
+/* Of one key, project or model. */
+struct limits_set {
+    struct bucket requests, tokens;
+    int64_t streams_max, streams; /* 0: any number */
+};
+
+struct limits_answer {
+    enum limits_kind refused; /* LIMITS_NONE: it passed */
+    size_t set;               /* which of the sets */
+    int64_t wait;             /* ns until it may pass; of streams not known: 0 */
+};
+
+/* Limits a minute; 0: none. */
+void limits_init(struct limits_set *s, int64_t requests, int64_t tokens, int64_t streams,
+                 int64_t now);
+/* Charges all of the sets, or none. */
+struct limits_answer limits_take(struct limits_set *const *sets, size_t n, int64_t tokens,
+                                 int64_t now);
+/* The request is over: it took `tokens` where `charged` were. */
+void limits_give(struct limits_set *const *sets, size_t n, int64_t charged, int64_t tokens,
+                 int64_t now);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * prefix (core): which endpoint has seen how much of this prompt?
+ *
+ * A prompt is cut into blocks of PREFIX_BLOCK bytes (or tokens); each block's hash goes on from the one before it, so
+ * that a hash stands for all of the prompt up to there, as in the block hashes of vLLM's prefix cache. The first goes
+ * on from a salt: model, adapter and tenant, whose caches are not shared. What is left of the last block does not
+ * count.
+ *
+ * The index remembers (hash, endpoint) pairs in sets of PREFIX_WAYS, in memory that is given once; a new pair takes the
+ * place of the one that was used longest ago in its set. It is a guess of what servers hold: a wrong one costs a miss.
+ *
+ * Hashes are 64 bits and keyed by the caller's seed, so that a tenant cannot make two prompts meet.
+ */
+#ifndef BERTH_CORE_ROUTE_PREFIX_H
+#define BERTH_CORE_ROUTE_PREFIX_H
+
+#include "base/str.h"
+
+enum { PREFIX_BLOCK = 256, PREFIX_BLOCKS_MAX = 512, PREFIX_WAYS = 8 };
+
+struct prefix_pair {
+    uint64_t hash; /* 0: free */
+    uint32_t endpoint, tick;
+};
+
+struct prefix_index {
+    struct prefix_pair *v;
+    size_t sets; /* a power of two */
+    uint32_t tick;
+};
+
+/* An endpoint, and how many blocks of the prompt it has seen. */
+struct prefix_match {
+    uint32_t endpoint, blocks;
+};
+
+/* The hashes of a prompt's whole blocks, at most `most` of them; how many. */
+size_t prefix_hashes(uint64_t seed, struct str salt, struct str prompt, uint64_t *ret, size_t most);
+
+/* As many sets as fit into so many bytes. 0 or ERR_NOMEM. */
+int prefix_init(struct prefix_index *x, size_t bytes);
+void prefix_release(struct prefix_index *x);
+
+/* Endpoints that have seen the most of it, longest first; how many, at most PREFIX_WAYS. */
+size_t prefix_find(const struct prefix_index *x, const uint64_t *hashes, size_t n,
+                   struct prefix_match ret[PREFIX_WAYS]);
+/* It was sent there. */
+void prefix_add(struct prefix_index *x, const uint64_t *hashes, size_t n, uint32_t endpoint);
+/* That endpoint is gone, or has forgotten: walks all of the index. */
+void prefix_forget(struct prefix_index *x, uint32_t endpoint);
+
+#endif
