@@ -180,6 +180,11 @@ enum {
     LIMIT_MODEL_TENSORS = 200000,        /* of one file, or of one index */
     LIMIT_MODEL_FILES = 2000,            /* of one model */
     LIMIT_GGUF_KEYS = 65536,
+    LIMIT_CATALOG_BYTES = 16 << 20,      /* of one file of a catalog */
+    LIMIT_CATALOG_MODELS = 20000,
+    LIMIT_CATALOG_ITEMS = 1000,          /* of a list or of the custom properties of a model */
+    LIMIT_FILTER_NODES = 1000,           /* parts of a filterQuery */
+    LIMIT_FILTER_DEPTH = 64,
 
     /* a simulation */
     LIMIT_SIM_FILE_BYTES = 64 << 20,     /* one manifest, load or trace */
