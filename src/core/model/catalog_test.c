@@ -180,18 +180,19 @@ static void records(void **state) {
         "{\"hardware_type\":\"A100\",\"hardware_count\":2,\"requests_per_second\":8,\"ttft_p90\":"
         "120}",
         "{\"hardware_type\":\"L4\"}",
+        "{\"hardware_type\":\"B200\",\"requests_per_second\":100}",
     };
-    struct catalog_record v[4];
+    struct catalog_record v[5];
     struct err err = {0};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         assert_ok(catalog_record_read(&arena, str_of(lines[i]), &v[i], &err), &err);
     }
     assert_int_equal(catalog_record_replicas(&v[0], 50), 8);
     assert_int_equal(catalog_record_replicas(&v[3], 50), 0); /* not measured */
-    assert_false(catalog_record_beaten(v, 4, 0));
-    assert_false(catalog_record_beaten(v, 4, 1)); /* fewer a GPU, but sooner */
-    assert_true(catalog_record_beaten(v, 4, 2));
-    assert_false(catalog_record_beaten(v, 4, 3));
+    assert_false(catalog_record_beaten(v, 5, 0)); /* not by one whose first token nobody timed */
+    assert_false(catalog_record_beaten(v, 5, 1)); /* fewer a GPU, but sooner */
+    assert_true(catalog_record_beaten(v, 5, 2));
+    assert_false(catalog_record_beaten(v, 5, 3));
     assert_int_equal(catalog_record_read(&arena, STR("{}"), &v[0], &err), ERR_INVALID);
     assert_int_equal(catalog_record_read(&arena, STR("nothing"), &v[0], &err), ERR_SYNTAX);
 }
