@@ -82,6 +82,24 @@ def test_refused(b):
     check(b.get("jobs")["items"] == [] or wait_for("a is gone", lambda: b.get("jobs")["items"] == [], 20), "cancelled")
 
 
+def test_fit(b):
+    """fit: the slices of the fleet, by what nodes say of them; -o json is JSON; a model that is none is refused."""
+    path = os.path.join(b.root, "config.json")
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+                   "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
+                   "max_position_embeddings": 131072, "tie_word_embeddings": False}, f)
+    told = json.loads(b.berth("fit", path, "--context-length", "8192", "-o", "json"))
+    rows = {x.get("slice", "whole"): x["verdict"] for x in told["items"]}
+    check(not told["catalog"] and told["model"]["parameters"] == 8030261248, str(told["model"]))
+    check((rows["1g.18gb"], rows["2g.35gb"], rows["3g.71gb"]) == ("no", "fits", "fits"), str(rows))
+    check("--quantization fp8" in b.berth("fit", path, "--context-length", "8192", "--slice", "1g.18gb"), "what helps")
+    refused(b, 3, "no such file or folder", "fit", os.path.join(b.root, "none"))
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("{}")
+    refused(b, 1, "num_hidden_layers: expected how many layers it has", "fit", path)
+
+
 def test_wait(b):
     """submit --wait: the log alone on standard output; the end of a job that failed is told; Ctrl-C leaves the job."""
     done = b.berth("submit", "--wait", "--gpus", "0", "--", "sh", "-c", 'printf "%s|" "$0" "$1"', "a b", "$HOME  'q'",
