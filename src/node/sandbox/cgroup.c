@@ -200,13 +200,19 @@ static bool devices_root(char out[PATH_LEN]) {
            access(path, F_OK) == 0;
 }
 
+/* A process that has one thread, and moves itself, writes "0" to `tasks`: the kernel then needs no lock over all
+ * threads of the machine, for which `cgroup.procs` waits a grace period of RCU, some 10 ms. */
+static int join_v1(const char *dir) {
+    return put(dir, "tasks", "0");
+}
+
 static int join_devices(const struct sandbox *s) {
     char root[PATH_LEN], dir[PATH_LEN];
 
     if (!s->walls || !devices_root(root) || device_filter_v1_dir(root, s, dir)) {
         return 0;
     }
-    int e = put(dir, "cgroup.procs", "0");
+    int e = join_v1(dir);
     return e == ENOENT ? 0 : e;
 }
 
@@ -268,11 +274,19 @@ int cgroup_join(const struct sandbox *s) {
     for (int i = 0; s->cgroup == CGROUP_V1 && i < V1_COUNT && e == 0; i++) {
         if (v1_wanted(s, i)) {
             e = v1_dir(i, s->cgroup_name, dir);
-            e = e ? e : put(dir, "cgroup.procs", "0");
+            e = e ? e : join_v1(dir);
             e = e == ENOENT && i != V1_PIDS ? 0 : e; /* told by cgroup_make */
         }
     }
     return e || s->cgroup != CGROUP_V1 ? e : join_devices(s);
+}
+
+int cgroup_open(const struct sandbox *s) {
+    char dir[PATH_LEN];
+
+    return s->cgroup != CGROUP_V2 || path_join(dir, v2_root(), s->cgroup_name, NULL)
+               ? -1
+               : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 void cgroup_remove(enum cgroup_mode mode, const char *name) {

@@ -1,9 +1,14 @@
 /* cgroup: on folders that look like cgroup v2 and v1: what is written, and what is told when it does not hold. */
 #include "node/files/testbed.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "node/sandbox/sandbox.h"
+#include "node/sandbox/spawn.h"
 
 struct bed {
     char root[PATH_LEN];
@@ -136,8 +141,72 @@ static void test_v1(void **state) {
     assert_str_eq(got(b, "memory/berth/u", "memory.limit_in_bytes"), STR("1048576"));
     assert_str_eq(got(b, "memory/berth/u", "memory.memsw.limit_in_bytes"), STR("1048576"));
     assert_str_eq(got(b, "cpu/berth/u", "cpu.cfs_quota_us"), STR("150000"));
+    /* By the file that takes no lock over all threads of the machine. */
+    put(b, "pids/berth/u", "tasks", "");
+    put(b, "memory/berth/u", "tasks", "");
+    put(b, "cpu/berth/u", "tasks", "");
+    assert_int_equal(cgroup_join(&b->sandbox), 0);
+    assert_str_eq(got(b, "pids/berth/u", "tasks"), STR("0"));
+    assert_str_eq(got(b, "memory/berth/u", "tasks"), STR("0"));
+    assert_str_eq(got(b, "cpu/berth/u", "tasks"), STR("0"));
     put(b, "cpu/berth/u", "cpu.cfs_quota_us", "refused");
     assert_string_equal(make(b), "cpu.cfs_quota_us (is 150000d, not 150000)");
+}
+
+/* ---- children that are born in a group ---- */
+
+static const char *born_in;
+
+static bool is_in(const char *group) {
+    char text[4096] = "", want[PATH_LEN];
+    int fd = open("/proc/self/cgroup", O_RDONLY);
+    ssize_t n = read(fd, text, sizeof(text) - 1);
+
+    close(fd);
+    snprintf(want, sizeof(want), "0::/%s", strrchr(group, '/') + 1);
+    return n > 0 && strstr(text, want) != NULL;
+}
+
+static int borrowing(void *arg) {
+    _exit(is_in(born_in) ? 7 : 8);
+}
+
+static int status_of(pid_t pid) {
+    int status = 0;
+
+    assert_true(pid > 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WEXITSTATUS(status);
+}
+
+static void test_born_in_a_group(void **state) {
+    static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+    static char stack[1 << 18] __attribute__((aligned(16)));
+    char dir[PATH_LEN] = "/none/x", path[PATH_LEN];
+
+    for (size_t i = 0; i < 2; i++) {
+        if (path_join(path, mounts[i], "cgroup.procs", NULL) == 0 && access(path, W_OK) == 0) {
+            snprintf(dir, sizeof(dir), "%s/berth-test-%d", mounts[i], (int)getpid());
+        }
+    }
+    if (mkdir(dir, 0755) == -1) { /* no cgroup v2, or not ours */
+        skip();
+    }
+    born_in = dir;
+    int group = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    pid_t pid = spawn_fork(group);
+    if (pid == 0) {
+        _exit(is_in(dir) ? 7 : 8);
+    }
+    int forked = status_of(pid);
+    pid = spawn_borrowing(group, borrowing, NULL, stack, sizeof(stack));
+    int borrowed = pid == -1 && errno == ENOSYS ? 7 : status_of(pid);
+    assert_int_equal(spawn_fork(STDERR_FILENO), -1); /* no group: nothing is begun */
+    close(group);
+    assert_int_equal(rmdir(dir), 0);
+    assert_int_equal(forked, 7);
+    assert_int_equal(borrowed, 7);
+    assert_false(is_in(dir));
 }
 
 int main(void) {
@@ -145,6 +214,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_v2, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_v2_that_does_not_hold, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_v1, set_up, tear_down),
+        cmocka_unit_test(test_born_in_a_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -320,10 +320,6 @@ static int enter(const struct sandbox *s, pid_t beside, const struct sandbox_con
                  const char **ret_what) {
     int e, users = -1;
 
-    *ret_what = "join the cgroup";
-    if ((e = cgroup_join(s))) {
-        return e;
-    }
     if ((e = enter_spaces(s, beside, c, &users, ret_what))) {
         return e;
     }

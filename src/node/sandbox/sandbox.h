@@ -1,9 +1,10 @@
 /*
  * sandbox: isolates a pod's process, as far as this kernel can.
  *
- * Applied between fork and exec, in this order: cgroups, the pod's namespaces (cell.h), mounts, limits,
- * groups and user, capabilities, working folder, no_new_privs, Landlock, seccomp. Each part may be
- * missing on a machine; sandbox_probe says which are there, in words for a condition on the Node.
+ * Applied between fork and exec, in this order: the pod's namespaces (cell.h), mounts, limits, groups and user,
+ * capabilities, working folder, no_new_privs, Landlock, seccomp. The cgroup comes before them, and is joined by whoever
+ * starts the process. Each part may be missing on a machine; sandbox_probe says which are there, in words for a
+ * condition on the Node.
  * What is there must work: a part that fails stops the container.
  */
 #ifndef BERTH_NODE_SANDBOX_H
@@ -102,7 +103,9 @@ enum cgroup_mode cgroup_probe(void);
 /* Makes the pod's group and sets its limits, in the parent. What the kernel did not take is named in `unmet`, which is
  * empty when every limit holds: "memory.max (is max, not 1048576), cpu.max (No such file or directory)". */
 int cgroup_make(const struct sandbox *s, struct buf *unmet, struct err *err);
-int cgroup_join(const struct sandbox *s); /* in the child; 0 or errno */
+int cgroup_join(const struct sandbox *s); /* in the child, which has one thread; 0 or errno */
+/* The pod's group of v2, for a child that is to begin in it (spawn.h); -1: join it. */
+int cgroup_open(const struct sandbox *s);
 void cgroup_remove(enum cgroup_mode mode, const char *name);
 /* SIGKILLs all members; true when any was there. */
 bool cgroup_kill(enum cgroup_mode mode, const char *name);

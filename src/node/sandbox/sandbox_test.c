@@ -77,6 +77,7 @@ static int inside(struct bed *b, int (*try)(const struct bed *b)) {
     if (pid == 0) {
         const char *what;
         e = b->few_processes ? lose_resource(b->few_processes) : 0;
+        e = e ? e : cgroup_join(&b->sandbox);
         e = e ? e : sandbox_enter(&b->sandbox, &(struct sandbox_container){.cwd = b->root}, &what);
         e = e ? 1000 + e : try(b);
         (void)!write(pipes[1], &e, sizeof(e));

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "node/sandbox/shim.h"
+#include "node/sandbox/spawn.h"
 #include "node/sandbox/terminal.h"
 
 extern char **environ;
@@ -65,6 +66,7 @@ struct becoming {
     pid_t beside;
     const struct child_ends *ends;
     char **argv;
+    bool grouped; /* it is in its cgroup already */
     struct exec_failure f;
 };
 
@@ -75,6 +77,10 @@ static void become(struct becoming *b) {
     const char *what = "start";
 
     b->f.error = become_child(b->ends);
+    if (b->f.error == 0 && !b->grouped) {
+        what = "join the cgroup";
+        b->f.error = cgroup_join(s);
+    }
     if (b->f.error == 0) {
         b->f.error = b->beside ? sandbox_join(s, b->beside, &c->inside, &what)
                                : sandbox_enter(s, &c->inside, &what);
@@ -107,7 +113,16 @@ static pid_t spawn_borrowed(struct becoming *b) {
         b->f = (struct exec_failure){ENOMEM, "fork"};
         return -1;
     }
-    pid_t pid = clone(borrowed, stack + CHILD_STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, b);
+    int group = cgroup_open(&b->s->sandbox);
+    b->grouped = true;
+    pid_t pid = group == -1 ? -1 : spawn_borrowing(group, borrowed, b, stack, CHILD_STACK);
+    if (group != -1) {
+        close(group);
+    }
+    if (pid == -1) {
+        b->grouped = false;
+        pid = clone(borrowed, stack + CHILD_STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, b);
+    }
     if (pid == -1) {
         b->f = (struct exec_failure){errno, "fork"};
     }
@@ -116,11 +131,26 @@ static pid_t spawn_borrowed(struct becoming *b) {
     return pid;
 }
 
+static pid_t fork_grouped(struct becoming *b) {
+    int group = cgroup_open(&b->s->sandbox);
+
+    b->grouped = true;
+    pid_t pid = group == -1 ? -1 : spawn_fork(group);
+    if (group != -1) {
+        close(group);
+    }
+    if (pid == -1) {
+        b->grouped = false;
+        pid = fork();
+    }
+    return pid;
+}
+
 static pid_t spawn_forked(struct becoming *b) {
     int report[2] = {-1, -1};
     pid_t pid = -1;
 
-    if (pipe2(report, O_CLOEXEC) == -1 || (pid = fork()) == -1) {
+    if (pipe2(report, O_CLOEXEC) == -1 || (pid = fork_grouped(b)) == -1) {
         b->f = (struct exec_failure){errno, "fork"};
     } else if (pid == 0) {
         become(b);

@@ -1,0 +1,19 @@
+/*
+ * spawn: a child that is in its cgroup (v2) from its first instruction (clone3, CLONE_INTO_CGROUP, Linux 5.7). To move
+ * a process into a group afterwards stops all that would fork or exit on the machine and waits a grace period of RCU
+ * for it, some 10 ms; to be born in one takes no such lock.
+ */
+#ifndef BERTH_NODE_SPAWN_H
+#define BERTH_NODE_SPAWN_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* The child runs `fn(arg)`, which must not return; it has our memory while we wait until it executes or ends. `group`:
+ * the folder of its cgroup, open. The child's pid; -1 with errno, and nothing was begun: ENOSYS also where this is not
+ * known for the processor. */
+pid_t spawn_borrowing(int group, int (*fn)(void *), void *arg, char *stack, size_t stack_size);
+/* As fork: a copy of our memory. */
+pid_t spawn_fork(int group);
+
+#endif
