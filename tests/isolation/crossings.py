@@ -209,6 +209,10 @@ def has_rights():
     s = open("/proc/self/status").read()
     must(any(int(x.split()[1], 16) for x in s.split("\n") if x.startswith(("CapEff", "CapPrm", "CapBnd"))), "no capability")
 @crossing
+def has_ids_of_others():
+    ids = sum(int(x.split()[2]) for x in open("/proc/self/uid_map").read().split("\n") if x)
+    must(ids > 1, "a user namespace in which there is one user")
+@crossing
 def may_gain_rights(): must("NoNewPrivs:\t0" in open("/proc/self/status").read(), "no_new_privs")
 @crossing
 def unmounts(): call("umount2", b"/proc", 2)  # the last: the bare machine's other rows need it

@@ -16,6 +16,7 @@
 #include "node/sandbox/sandbox.h"
 #include "node/sandbox/view.h"
 
+enum { MAP_TEXT = 40 * (SANDBOX_GROUPS_MAX + 1) };
 enum { SHARED = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS }; /* by a pod's containers */
 
 /* ---- the user namespace ---- */
@@ -60,6 +61,59 @@ int cell_user(const char *path) {
     return e ? e : put("/proc/self/gid_map", text);
 }
 
+/* ---- user namespaces of pods ---- */
+
+bool cell_users_possible(void) {
+    static int known; /* 0: not tried; 1: no; 2: yes */
+    int status = 1;
+
+    if (known == 0 && geteuid() == 0) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            _exit(unshare(CLONE_NEWUSER) == -1);
+        }
+        if (pid > 0 && waitpid(pid, &status, 0) == pid) {
+            known = status == 0 ? 2 : 1;
+        }
+    }
+    return known == 2;
+}
+
+/* "1900100000 1900100000 1": the same number on both sides. */
+static void add_id(char text[MAP_TEXT], unsigned id) {
+    size_t n = strlen(text);
+    char line[40];
+
+    snprintf(line, sizeof(line), "%u %u 1\n", id, id);
+    if (id && strstr(text, line) == NULL) { /* 0 is in no pod */
+        snprintf(text + n, MAP_TEXT - n, "%s", line);
+    }
+}
+
+static int put_map(pid_t pid, const char *name, const char *text) {
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    return put(path, text);
+}
+
+/* Says who is in the user namespace of process 1: the pod's user and its groups. */
+static int fill_users(pid_t pid, const struct sandbox *s) {
+    char users[MAP_TEXT] = "", groups[MAP_TEXT] = "";
+
+    add_id(users, s->uid);
+    add_id(groups, s->gid);
+    for (size_t i = 0; i < s->n_groups; i++) {
+        add_id(groups, s->groups[i]);
+    }
+    int e = put_map(pid, "uid_map", users);
+    return e || groups[0] == 0 ? e : put_map(pid, "gid_map", groups);
+}
+
+int cell_enter_users(const struct pod_cell *c) {
+    return c->users && setns(c->fd, CLONE_NEWUSER) == -1 ? errno : 0;
+}
+
 /* ---- the view ---- */
 
 static bool prepared;
@@ -70,6 +124,7 @@ int cell_prepare(struct err *err) {
     if (prepared && !view_is_old()) {
         return 0;
     }
+    (void)cell_users_possible(); /* for all that are forked from here */
     int fd = view_make(owner, &what);
     if (fd == -1) {
         return err_sys(err, errno, "the pods' view of the machine: %s", what);
@@ -102,7 +157,9 @@ int cell_open(struct pod_cell *c, const struct sandbox *s, struct err *err) {
     struct cell_sources sources;
     int report[2];
 
-    *c = (struct pod_cell){.fd = -1, .network = s->netns || s->own_network};
+    *c = (struct pod_cell){.fd = -1,
+                           .network = s->netns || s->own_network,
+                           .users = s->walls && s->uid && cell_users_possible()};
     if (!s->walls) {
         return 0;
     }
@@ -115,7 +172,7 @@ int cell_open(struct pod_cell *c, const struct sandbox *s, struct err *err) {
     }
     pid_t pid = f.error ? -1 : fork();
     if (pid == 0) {
-        cell_inside(s, &sources, report[1]);
+        cell_inside(s, &sources, c->users, report[1]);
     }
     close(report[1]);
     if (pid == -1 && f.error == 0) {
@@ -125,6 +182,9 @@ int cell_open(struct pod_cell *c, const struct sandbox *s, struct err *err) {
     }
     close(report[0]);
     cell_sources_close(&sources);
+    if (f.error == 0 && c->users && (f.error = fill_users(pid, s))) {
+        snprintf(f.what, sizeof(f.what), "say who is in its user namespace");
+    }
     if (f.error == 0) {
         c->init = pid;
         c->fd = (int)syscall(SYS_pidfd_open, pid, 0);

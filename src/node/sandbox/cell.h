@@ -13,6 +13,13 @@
  * bounded; /tmp is the pod's root/tmp; of the data folder there is nothing but the pod's root/, at its own path;
  * everything else is read-only.
  *
+ * As root each cell has a user namespace, too, where the kernel lets us make one: process 1 moves into it when all else
+ * is made, and containers follow when they become the pod's user. Only the pod's user and groups are in it, by the
+ * numbers that they have outside, so that files, volumes and quotas mean the same in there; whatever kernel code asks
+ * for a right over the machine refuses whoever is in it, also one who has gained every capability there. The other
+ * namespaces and all mounts stay the machine's: in there nobody has a right over them. Containers in images have
+ * another one instead (mounts/rootfs.h).
+ *
  * Without root `berth shim --serve` enters one user namespace at its start (`cell_user`), in which Berth's user is
  * mapped to itself alone, and makes all of this in there. Network namespaces that a pod is to join must belong to the
  * same user namespace: with --userns PATH the server joins that one instead of making its own. Where neither root nor
@@ -34,6 +41,7 @@ struct pod_cell {
     pid_t init;   /* 0: none, or it has ended */
     int fd;       /* a pidfd of it; -1 */
     bool network; /* one of its own */
+    bool users;   /* process 1 is in a user namespace of the pod's own */
 };
 
 /* Enters the user namespace that `path` names, NULL: a new one. Nothing to do for root. 0 or errno. */
@@ -47,7 +55,9 @@ int cell_prepare(struct err *err);
 int cell_open(struct pod_cell *c, const struct sandbox *s, struct err *err);
 /* In a forked child of the shim: all its namespaces. 0 or errno. */
 int cell_enter(const struct pod_cell *c);
-/* The same of a container that runs: its own mounts, too. */
+/* Its user namespace, when it has one; gives every capability in there. 0 or errno. */
+int cell_enter_users(const struct pod_cell *c);
+/* The same as cell_enter of a container that runs: its own mounts, too. */
 int cell_join(const struct pod_cell *c, pid_t container);
 /* A child that was reaped: true when it was process 1, which then is no more. */
 bool cell_reaped(struct pod_cell *c, pid_t pid);
@@ -58,5 +68,7 @@ void cell_kill_rest(const struct pod_cell *c);
 
 /* Can this process make cells (tried in a child)? `ret_user`: a user namespace is needed for it. */
 bool cell_possible(bool *ret_user);
+/* Root: can pods have user namespaces of their own? Tried in a child, once. */
+bool cell_users_possible(void);
 
 #endif

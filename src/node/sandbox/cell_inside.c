@@ -206,7 +206,8 @@ static void give_up_rights(void) {
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-_Noreturn void cell_inside(const struct sandbox *s, const struct cell_sources *c, int report) {
+_Noreturn void cell_inside(const struct sandbox *s, const struct cell_sources *c, bool users,
+                           int report) {
     struct cell_report f = {0};
     const char *what = "begin";
     sigset_t all;
@@ -218,8 +219,13 @@ _Noreturn void cell_inside(const struct sandbox *s, const struct cell_sources *c
     sigprocmask(SIG_SETMASK, &all, NULL);
     umask(0);
     f.error = put_together(s, c, &what);
+    if (f.error == 0 && users && unshare(CLONE_NEWUSER) == -1) {
+        what = "make its user namespace";
+        f.error = errno;
+    }
     snprintf(f.what, sizeof(f.what), "%s", what);
     give_up_rights();
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* again: other credentials may forget it */
     (void)!write(report, &f, sizeof(f));
     if (f.error) {
         _exit(1);

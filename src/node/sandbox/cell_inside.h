@@ -2,6 +2,8 @@
 #ifndef BERTH_NODE_CELL_INSIDE_H
 #define BERTH_NODE_CELL_INSIDE_H
 
+#include <stdbool.h>
+
 #include "node/sandbox/sandbox.h"
 
 struct cell_report {
@@ -16,6 +18,8 @@ struct cell_sources {
 int cell_sources_open(struct cell_sources *ret, const struct sandbox *s, struct cell_report *f);
 void cell_sources_close(struct cell_sources *c);
 
-_Noreturn void cell_inside(const struct sandbox *s, const struct cell_sources *c, int report);
+/* `users`: in a user namespace of its own, which is empty until cell.c has said who is in it. */
+_Noreturn void cell_inside(const struct sandbox *s, const struct cell_sources *c, bool users,
+                           int report);
 
 #endif

@@ -146,6 +146,7 @@ void sandbox_probe(struct sandbox_probe *p) {
         .landlock_abi = landlock_abi(), .root = geteuid() == 0, .cgroup = cgroup_probe()};
     p->seccomp = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0 && sandbox_prepare(NULL) == 0;
     p->mounts = cell_possible(&p->user);
+    p->users = p->mounts && p->root && cell_users_possible();
 }
 
 void sandbox_describe(const struct sandbox_probe *p, struct buf *out) {
@@ -163,7 +164,9 @@ void sandbox_describe(const struct sandbox_probe *p, struct buf *out) {
         buf_c(out, ", no Landlock");
     }
     buf_c(out, p->seccomp ? ", seccomp" : ", no seccomp");
-    buf_c(out, p->root ? ", a user id per pod" : ", no user id per pod (not root)");
+    buf_c(out, p->users  ? ", a user id and a user namespace per pod"
+               : p->root ? ", a user id per pod (the kernel allows no user namespace)"
+                         : ", no user id per pod (not root)");
     buf_f(out, ", %s", cgroups[p->cgroup]);
 }
 
@@ -245,8 +248,8 @@ int sandbox_drop_bounds(void) {
     return 0;
 }
 
-/* `users`: a user namespace to become it in (rootfs.h); -1: none. Entering one gives every capability in it, so they
- * are dropped behind it. */
+/* `users`: a user namespace to become it in (rootfs.h); -1: the cell's, if it has one. Entering one gives every
+ * capability in it, so they are dropped behind it. */
 static int become(const struct sandbox *s, const struct sandbox_root *root, int users) {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[2] = {{0}, {0}};
@@ -261,7 +264,11 @@ static int become(const struct sandbox *s, const struct sandbox_root *root, int 
     if (users != -1 && setns(users, CLONE_NEWUSER) == -1) {
         return errno;
     }
-    int e = some && prctl(PR_CAPBSET_READ, 0, 0, 0, 0) == 1 ? sandbox_drop_bounds() : 0;
+    int e = users == -1 && s->cell ? cell_enter_users(s->cell) : 0;
+    if (e) {
+        return e;
+    }
+    e = some && prctl(PR_CAPBSET_READ, 0, 0, 0, 0) == 1 ? sandbox_drop_bounds() : 0;
     if (e) {
         return e;
     }

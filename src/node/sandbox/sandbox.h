@@ -62,11 +62,12 @@ struct sandbox_probe {
     /* Cells can be made, so every pod has mounts, processes, IPC and a /dev of its own */
     bool mounts;
     bool user;   /* ... in a user namespace, for want of root */
+    bool users;  /* as root: each pod in one of its own */
     bool hidden; /* a folder above the data folder is closed to project users: see mounts.c */
     enum cgroup_mode cgroup;
 };
 void sandbox_probe(struct sandbox_probe *ret);
-/* "namespaces, Landlock 6, seccomp, a user id per pod, cgroup v2" */
+/* "namespaces, Landlock 6, seccomp, a user id and a user namespace per pod, cgroup v2" */
 void sandbox_describe(const struct sandbox_probe *p, struct buf *out);
 /* What keeps pods apart elsewhere and is missing here, and what that means; empty: nothing is missing. */
 void sandbox_lacks(const struct sandbox_probe *p, struct buf *out);
