@@ -469,8 +469,11 @@ static int check_images(struct node *n, struct err *err) {
 
 /* With auto it is said why there are no images; asked for by name, there is no node without. */
 static int start_images(struct node *n, struct err *err) {
-    const struct images_options o = {
-        .loop = n->loop, .log = n->log, .program = n->program, .dir = n->images_dir};
+    const struct images_options o = {.loop = n->loop,
+                                     .log = n->log,
+                                     .program = n->program,
+                                     .dir = n->images_dir,
+                                     .hosts = n->o.image_hosts};
     struct err why;
 
     if (n->o.runtime == NODE_RUNTIME_PROCESS) {

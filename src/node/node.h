@@ -59,6 +59,7 @@ struct node_options {
      * out of them: "auto", "pasta", "none". NULL: "auto". */
     const char *pod_network, *uplink;
     const char *host_path_dir; /* hostPath volumes must lie below; NULL: none are allowed */
+    const char *image_hosts;   /* registries of images (image_hosts.h); NULL: any */
     const char *program;       /* offers the hidden verbs; NULL: this executable */
     /* Called once, when the Node is registered and its pods are known. May be NULL. */
     void (*ready)(void *ctx);

@@ -18,6 +18,11 @@ static int run(const struct cli_args *a) {
     if (cli_flag(a, "with-parent") && (prctl(PR_SET_PDEATHSIG, SIGTERM) == -1 || getppid() == 1)) {
         return CLI_FAILED; /* the parent is gone already */
     }
+    struct err err;
+    if (image_hosts_option(a, &err)) {
+        fprintf(stderr, "berth node: %s\n", err.text);
+        return CLI_USAGE;
+    }
     struct log_fd log;
     log_fd_init(&log, cli_flag(a, "verbose") ? LOG_DEBUG : LOG_INFO, 2);
     struct node_options o = {
@@ -31,6 +36,7 @@ static int run(const struct cli_args *a) {
         .require_isolation = cli_flag(a, "require-isolation"),
         .nvml_path = cli_value(a, "nvml"),
         .host_path_dir = cli_value(a, "host-path"),
+        .image_hosts = cli_value(a, "image-registries"),
         .pod_network = cli_value(a, "pod-network"),
         .pod_range = cli_value(a, "pod-range"),
         .service_range = cli_value(a, "service-range"),
@@ -49,6 +55,7 @@ static const struct cli_option options[] = {
     REQUIRE_ISOLATION_OPTION,
     NVML_OPTION,
     HOST_PATH_OPTION,
+    IMAGE_HOSTS_OPTION,
     POD_NETWORK_OPTION,
     POD_RANGE_OPTION,
     SERVICE_RANGE_OPTION,

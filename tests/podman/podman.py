@@ -319,8 +319,27 @@ def test_auto(program, kubectl):
         wait_for("one without a command waits", lambda: waiting(b, "must").get("reason") in ("ErrImagePull", "ImagePullBackOff"), 30)
 
 
+def test_registries(program, kubectl):
+    """--image-registries: from others nothing is pulled, and the pod says why; what is here already runs."""
+    args = ["--runtime", "podman", "--host-path", "/usr", "--image-registries", "127.0.0.1,!127.0.0.1:1"]
+    with Berth(program, kubectl, gpus="none", args=args) as b, images.Registry() as r:
+        b.apply(bare("named", ["cat", "/mark"], image=r.put("open/app", "open")),
+                bare("here", ["cat", "/mark"], policy="IfNotPresent"),
+                bare("refused", ["cat", "/mark"], image="127.0.0.1:1/app"),
+                bare("unnamed", ["cat", "/mark"], image="registry.example.org/app"))
+        log_has(b, "named", "open")
+        log_has(b, "here", "first")
+        for name, why in (("refused", "127.0.0.1:1 here: the node's --image-registries refuses it"),
+                          ("unnamed", "registry.example.org here: the node's --image-registries does not name it")):
+            wait_for(f"{name} is refused", lambda: any(
+                "images may not be pulled from " + why in m for _, m in events(b, name)), 30)
+    done = subprocess.run([program, "up", "--image-registries", "https://docker.io"], capture_output=True, text=True, timeout=30,
+                          check=False)
+    check(done.returncode == 2 and "--image-registries" in done.stderr and "expected a host" in done.stderr, f"{done}")
+
+
 def start(f, program, kubectl):
-    if f is test_auto:
+    if f in (test_auto, test_registries):
         f(program, kubectl)
         return
     with Berth(program, kubectl, gpus="sim:1xh200", args=ARGS) as b:

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "node/images/image_files.h"
+#include "node/images/image_hosts.h"
 #include "node/images/image_reach.h"
 #include "node/images/image_user.h"
 #include "node/images/podman.h"
@@ -223,6 +224,7 @@ static int bring(const char *dir, struct str id, bool ours, struct err *err) {
 struct wish {
     const char *dir, *ns, *name, *policy, *auth;
     bool if_reachable;
+    const char *hosts; /* it may be pulled from; NULL: any */
     struct err err;
     char id[IMAGE_ID_MAX];
 };
@@ -296,8 +298,13 @@ static int pull(struct wish *w) {
 static int fetch(struct wish *w, const char **ret_end) {
     bool secret = w->auth[0] != '-';
 
+    struct str host = image_name_host(str_of(w->name));
     *ret_end = "failed";
-    if (w->if_reachable && image_reach(image_name_host(str_of(w->name)), &w->err)) {
+    if (image_hosts_allow(str_of(w->hosts ? w->hosts : ""), host, &w->err)) {
+        *ret_end = w->if_reachable ? "unreachable" : "failed"; /* for this node it is nowhere */
+        return ERR_FORBIDDEN;
+    }
+    if (w->if_reachable && image_reach(host, &w->err)) {
         *ret_end = "unreachable";
         return ERR_UNAVAILABLE;
     }
@@ -372,7 +379,7 @@ int image_get_main(int argc, char **argv) {
     const char *end = "failed";
     int lock = -1;
 
-    if (argc != 7) {
+    if (argc != 7 && argc != 8) {
         return 2;
     }
     struct wish w = {.dir = argv[1],
@@ -380,7 +387,8 @@ int image_get_main(int argc, char **argv) {
                      .name = argv[3],
                      .policy = argv[4],
                      .auth = argv[5],
-                     .if_reachable = strcmp(argv[6], "if-reachable") == 0};
+                     .if_reachable = strcmp(argv[6], "if-reachable") == 0,
+                     .hosts = argc == 8 ? argv[7] : NULL};
     int code = lock_shared(w.dir, &lock, &w.err);
     code = code ? code : take(&w, &end);
     tell_end(&w, code, end);

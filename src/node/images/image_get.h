@@ -2,14 +2,15 @@
  * image_get: brings an image here, whole and unpacked. For processes that may wait: `berth image load`, and the helper
  * that the node starts for each image that is missing:
  *
- *     berth image-get DIR NAMESPACE NAME POLICY AUTHFILE|- may-pull|if-reachable
+ *     berth image-get DIR NAMESPACE NAME POLICY AUTHFILE|- may-pull|if-reachable [HOSTS]
  *
- * which prints lines: "pulling"; "note TEXT", as long as it goes on; and then one of
+ * (HOSTS: the registries that it may be pulled from, image_hosts.h), which prints lines: "pulling"; "note TEXT", as
+ * long as it goes on; and then one of
  *
  *     here ID            it was here (in podman's store), or
  *     pulled ID BYTES    it was fetched;
  *     absent             it is not here, and may not be fetched: its policy is Never, or it is of no registry;
- *     unreachable TEXT   its registry does not answer (only asked with if-reachable);
+ *     unreachable TEXT   its registry does not answer, or is not one of HOSTS (only with if-reachable);
  *     failed TEXT
  */
 #ifndef BERTH_NODE_IMAGE_GET_H

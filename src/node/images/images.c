@@ -278,6 +278,7 @@ static int start(struct image_request *r, struct err *err) {
                           r->policy,
                           r->authfile[0] ? r->authfile : "-",
                           r->if_reachable ? "if-reachable" : "may-pull",
+                          im->o.hosts,
                           NULL};
     struct child_options o = {.file = im->o.program, .argv = argv, .n_fds = 3, .detached = true};
 
@@ -305,22 +306,46 @@ static int start(struct image_request *r, struct err *err) {
     return r->watch ? 0 : ERR_NOMEM;
 }
 
-/* Has its namespace all the turns that it may have? */
-static bool must_wait(const struct images *im, const struct image_request *mine) {
+struct on_the_way {
+    const struct image_request *v[IMAGES_MOST];
+    int n;
+};
+
+static int of_namespace(const struct on_the_way *w, const char *ns) {
     int n = 0;
 
-    for (const struct image_request *r = im->requests; r; r = r->next) {
-        n += r->began_mono && strcmp(r->ns, mine->ns) == 0;
+    for (int i = 0; i < w->n; i++) {
+        n += strcmp(w->v[i]->ns, ns) == 0;
     }
-    return n >= IMAGES_OF_ONE;
+    return n;
+}
+
+/* Whose turn it is; NULL: nobody's. */
+static struct image_request *next_of(const struct images *im) {
+    struct image_request *next = NULL;
+    struct on_the_way way = {.n = 0};
+    int fewest = im->running < IMAGES_AT_ONCE ? IMAGES_OF_ONE : im->running < IMAGES_MOST ? 1 : 0;
+
+    for (const struct image_request *r = im->requests; r && way.n < IMAGES_MOST; r = r->next) {
+        if (r->began_mono) {
+            way.v[way.n++] = r;
+        }
+    }
+    for (struct image_request *r = im->requests; r && fewest > 0; r = r->next) {
+        int n = r->began_mono ? fewest : of_namespace(&way, r->ns);
+        if (n < fewest) {
+            fewest = n;
+            next = r;
+        }
+    }
+    return next;
 }
 
 static void start_some(struct images *im) {
-    for (struct image_request *r = im->requests; r && im->running < IMAGES_AT_ONCE; r = r->next) {
+    struct image_request *r;
+
+    while ((r = next_of(im))) {
         struct err err = {0};
-        if (r->child || r->began_mono || must_wait(im, r)) {
-            continue;
-        }
         r->began_mono = clock_mono(im->clock);
         im->running++;
         if (start(r, &err)) {

@@ -2,9 +2,10 @@
  * images: brings images here without making the node's loop wait.
  *
  * Each image that is asked for is brought by a helper process (image_get.h), IMAGES_AT_ONCE at a time, of which one
- * namespace has IMAGES_OF_ONE at most: a slow registry of a project holds up no other. Who asks for one that is on its
- * way waits for the same. What could not be had is not tried again before its back-off is over
- * (10 s, doubled up to 5 min): until then the answer comes at once.
+ * namespace has IMAGES_OF_ONE at most. The next is one of the namespace that has the fewest on their way, the oldest of
+ * these; and a namespace that has none may have one beside the others, up to IMAGES_MOST in all: slow registries of
+ * some projects hold up no other. Who asks for one that is on its way waits for the same. What could not be had is not
+ * tried again before its back-off is over (10 s, doubled up to 5 min): until then the answer comes at once.
  */
 #ifndef BERTH_NODE_IMAGES_H
 #define BERTH_NODE_IMAGES_H
@@ -13,7 +14,8 @@
 #include "net/loop.h"
 #include "node/images/image_get.h"
 
-enum { IMAGES_AT_ONCE = 3, IMAGES_OF_ONE = 2, IMAGES_WAITING = 1000, IMAGES_FAILED = 1000 };
+enum { IMAGES_AT_ONCE = 3, IMAGES_OF_ONE = 2, IMAGES_MOST = 8 };
+enum { IMAGES_WAITING = 1000, IMAGES_FAILED = 1000 };
 
 struct images;
 
@@ -22,6 +24,7 @@ struct images_options {
     struct log *log;
     const char *program; /* offers the hidden verb image-get */
     const char *dir;     /* DATA/images */
+    const char *hosts;   /* images may be pulled from (image_hosts.h); NULL: any. Outlives it */
 };
 
 struct images *images_new(const struct images_options *o, struct err *err);

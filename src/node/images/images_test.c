@@ -185,6 +185,28 @@ static void test_so_many_at_once(void **state) {
     arena_release(&a);
 }
 
+/* Two namespaces have all three turns; a third has one all the same, and no second. */
+static void test_fair(void **state) {
+    struct bed *b = *state;
+    struct arena a;
+
+    arena_init(&a, 1 << 20);
+    ask_for(b, 0, "a", "slow", "1");
+    ask_for(b, 1, "a", "slow", "2");
+    ask_for(b, 2, "b", "slow", "");
+    ask_for(b, 3, "b", "absent", "");
+    ask_for(b, 4, "c", "good", "");
+    wait_over(b, 4);
+    ask_for(b, 5, "c", "slow", "");
+    assert_false(str_contains(starts(b, &a), STR("absent")));
+    assert_int_equal(file_store(b->dir, "go", STR(""), 0600, NULL), 0);
+    for (int i = 0; i < 6; i++) {
+        wait_over(b, i);
+    }
+    assert_true(str_contains(starts(b, &a), STR("absent may-pull")));
+    arena_release(&a);
+}
+
 static void test_credentials(void **state) {
     struct bed *b = *state;
     char path[PATH_LEN];
@@ -209,6 +231,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_answers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_together_and_later, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_so_many_at_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_fair, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_credentials, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@
 enum {
     STOP_GRACE_MS = 5000,
     PANEL_GRACE_MS = 500,
-    NODE_ARGS = 34,
+    NODE_ARGS = 36,
     CERT_BYTES_MAX = 64 << 10,
     ARENA_BYTES_MAX = 1 << 20,
 };
@@ -318,11 +318,9 @@ static int start_node(struct up *u, struct err *err) {
     }
     const struct {
         const char *name, *value;
-    } given[] = {{"--host-path", u->o.host_path},
-                 {"--pod-network", u->o.pod_network},
-                 {"--pod-range", u->o.pod_range},
-                 {"--service-range", u->o.service_range},
-                 {"--pod-uplink", u->o.uplink}};
+    } given[] = {{"--host-path", u->o.host_path},         {"--image-registries", u->o.image_hosts},
+                 {"--pod-network", u->o.pod_network},     {"--pod-range", u->o.pod_range},
+                 {"--service-range", u->o.service_range}, {"--pod-uplink", u->o.uplink}};
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
         if (given[i].value) {
             a[n++] = given[i].name;

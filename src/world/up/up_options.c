@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "control/control_set.h"
+#include "node/images/image_hosts.h"
 #include "node/net/model.h"
 #include "wire/text/time.h"
 
@@ -33,6 +34,7 @@ const struct cli_option up_option_rows[UP_OPTIONS] = {
     REQUIRE_ISOLATION_OPTION,
     NVML_OPTION,
     HOST_PATH_OPTION,
+    IMAGE_HOSTS_OPTION,
     POD_NETWORK_OPTION,
     POD_RANGE_OPTION,
     SERVICE_RANGE_OPTION,
@@ -97,6 +99,11 @@ static int read_dashboard(const struct cli_args *a, struct panel_at *at, struct 
     return r ? r : dashboard_hosts_option(a, at, err);
 }
 
+int image_hosts_option(const struct cli_args *a, struct err *err) {
+    const char *list = cli_value(a, "image-registries");
+    return list && image_hosts_check(str_of(list), err) ? err_wrap(err, "--image-registries") : 0;
+}
+
 /* The node checks the range of pods; that of Services is the API's. */
 static int read_services(struct up_options *o, struct err *err) {
     if (o->service_range &&
@@ -143,6 +150,7 @@ int up_options_read(const struct cli_args *a, struct up_options *ret, struct err
         .runtime = value_or(a, "runtime", "auto"),
         .nvml = cli_value(a, "nvml"),
         .host_path = cli_value(a, "host-path"),
+        .image_hosts = cli_value(a, "image-registries"),
         .pod_network = cli_value(a, "pod-network"),
         .pod_range = cli_value(a, "pod-range"),
         .service_range = cli_value(a, "service-range"),
@@ -161,6 +169,7 @@ int up_options_read(const struct cli_args *a, struct up_options *ret, struct err
     r = r ? r : read_dashboard(a, &o.dashboard, err);
     r = r ? r : identity_options_read(a, &o.identity, err);
     r = r ? r : read_services(&o, err);
+    r = r ? r : image_hosts_option(a, err);
     r = r ? r : read_kept(a, &o.kept, err);
     if (r == 0 && control_set_parse(str_of(value_or(a, "controllers", "all")), CONTROL_ALL, &list,
                                     err) != 0) {

@@ -23,6 +23,7 @@ struct up_options {
     const char *runtime;    /* one of runtime_choices */
     const char *nvml;
     const char *host_path;
+    const char *image_hosts;
     const char *pod_network, *pod_range, *service_range,
         *uplink;           /* as node_options; NULL: theirs */
     uint32_t service_base; /* of service_range; 0: the usual */
@@ -38,7 +39,7 @@ struct up_options {
     bool verbose;
 };
 
-enum { UP_OPTIONS = 24 + IDENTITY_N_OPTIONS };
+enum { UP_OPTIONS = 25 + IDENTITY_N_OPTIONS };
 extern const struct cli_option up_option_rows[UP_OPTIONS];
 
 int up_options_read(const struct cli_args *a, struct up_options *ret, struct err *err);
@@ -72,6 +73,12 @@ enum node_runtime runtime_named(const char *word);
         "host-path", 0, "DIR", "hostPath volumes below this folder are allowed; else none", NULL,  \
             false                                                                                  \
     }
+#define IMAGE_HOSTS_OPTION                                                                         \
+    {                                                                                              \
+        "image-registries", 0, "HOSTS",                                                            \
+            "registries that images may be pulled from (docker.io,*.example.org,!HOST); else any", \
+            NULL, false                                                                            \
+    }
 #define POD_NETWORK_OPTION                                                                         \
     {                                                                                              \
         "pod-network", 0, "KIND", "own: pods have addresses of their own; else auto: if it can",   \
@@ -92,6 +99,8 @@ enum node_runtime runtime_named(const char *word);
             NULL, true                                                                             \
     }
 /* Reads --dashboard-host into at->hosts. */
+/* --image-registries: is it a list? */
+int image_hosts_option(const struct cli_args *a, struct err *err);
 int dashboard_hosts_option(const struct cli_args *a, struct panel_at *at, struct err *err);
 #define VERBOSE_OPTION                                                                             \
     { "verbose", 0, NULL, "log more", NULL, false }
