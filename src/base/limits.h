@@ -45,7 +45,8 @@ enum {
     LIMIT_EVENT_MESSAGE = 1024,          /* [k8s] */
 
     /* custom resources */
-    LIMIT_CRDS = 1000,                   /* CustomResourceDefinitions */
+    LIMIT_CRDS = 10000,                  /* CustomResourceDefinitions */
+    LIMIT_CRDS_BYTES = 128 << 20,        /* of all of them as they are stored; compiled they take some 14 times that */
     LIMIT_CRD_VERSIONS = 32,             /* of one */
     LIMIT_CRD_NODES = 100000,            /* places in one schema */
     LIMIT_CRD_BYTES = 64 << 20,          /* of one compiled schema */

@@ -165,12 +165,11 @@ static size_t check_junctors(struct crd_visit *v, const struct crd_rules *r, yyj
                              yyjson_val *old, const struct path *at) {
     size_t passes = 0, held = 0;
     struct causes best = {0};
-    struct str where = where_text(v, at);
     if (r->n_any_of > 0) {
         passes += try_each(v, r->any_of, r->n_any_of, x, old, at, true, &held, &best);
         if (held == 0) {
             whole(v, arena_f(v->c->arena, "\"%.*s\" must validate at least one schema (anyOf)",
-                             STR_ARG(where)));
+                             STR_ARG(where_text(v, at))));
             add_all(v, &best);
         }
     }
@@ -181,7 +180,7 @@ static size_t check_junctors(struct crd_visit *v, const struct crd_rules *r, yyj
                                        : arena_f(v->c->arena, "Found %zu valid alternatives", held);
             whole(v, arena_f(v->c->arena,
                              "\"%.*s\" must validate one and only one schema (oneOf). %.*s",
-                             STR_ARG(where), STR_ARG(how)));
+                             STR_ARG(where_text(v, at)), STR_ARG(how)));
             held == 0 ? add_all(v, &best) : 0;
         }
     }
@@ -193,13 +192,13 @@ static size_t check_junctors(struct crd_visit *v, const struct crd_rules *r, yyj
     }
     if (held < r->n_all_of) {
         whole(v, arena_f(v->c->arena, "\"%.*s\" must validate all the schemas (allOf)%s",
-                         STR_ARG(where), held == 0 ? ". None validated" : ""));
+                         STR_ARG(where_text(v, at)), held == 0 ? ". None validated" : ""));
     }
     if (r->negated != NULL) {
         (void)try_each(v, &r->negated, 1, x, old, at, false, &held, &best);
         if (held > 0) {
             whole(v, arena_f(v->c->arena, "\"%.*s\" must not validate the schema (not)",
-                             STR_ARG(where)));
+                             STR_ARG(where_text(v, at))));
         }
     }
     return passes + 1;
@@ -214,30 +213,31 @@ static size_t characters(struct str s) {
 }
 
 static void check_pattern(struct crd_visit *v, const struct crd_rules *r, struct str s,
-                          const struct path *at, struct str where) {
+                          const struct path *at) {
     int m = regex_matches(r->regex, s, &v->matching);
     if (m == ERR_TOO_LARGE) {
         v->steps = LIMIT_CRD_STEPS + 1; /* the object is refused as one that takes too long */
     } else if (m != 1) {
-        cause_invalid(v->c, at, s, "%.*s in body should match '%.*s'", STR_ARG(where),
+        cause_invalid(v->c, at, s, "%.*s in body should match '%.*s'", STR_ARG(where_text(v, at)),
                       STR_ARG(r->pattern));
     }
 }
 
 static void check_text(struct crd_visit *v, const struct crd_rules *r, yyjson_mut_val *x,
                        const struct path *at) {
-    struct str s = json_mstr(x), where = where_text(v, at);
+    struct str s = json_mstr(x);
     int64_t n = r->min_length >= 0 || r->max_length >= 0 ? (int64_t)characters(s) : 0;
     if (r->max_length >= 0 && n > r->max_length) {
-        causes_add(v->c, CAUSE_TOO_LONG, where, "Too long: may not be more than %lld bytes",
-                   (long long)r->max_length);
+        causes_add(v->c, CAUSE_TOO_LONG, where_text(v, at),
+                   "Too long: may not be more than %lld bytes", (long long)r->max_length);
     } else if (r->min_length >= 0 && n < r->min_length) {
         cause_invalid(v->c, at, s, "%.*s in body should be at least %lld chars long",
-                      STR_ARG(where), (long long)r->min_length);
+                      STR_ARG(where_text(v, at)), (long long)r->min_length);
     } else if (r->regex != NULL) {
-        check_pattern(v, r, s, at, where);
+        check_pattern(v, r, s, at);
     }
     if (r->format.n > 0 && !crd_format(r->format, s)) {
+        struct str where = where_text(v, at);
         struct buf b;
         buf_init(&b, 0);
         buf_json(&b, s);
@@ -262,16 +262,22 @@ static bool is_multiple(yyjson_mut_val *x, double of) {
 static void check_bounds(struct crd_visit *v, const struct crd_rules *r, yyjson_mut_val *x,
                          const struct path *at) {
     double d = yyjson_mut_get_num(x);
+    bool times = !r->has_multiple || is_multiple(x, r->multiple);
+    bool high = r->has_max && (r->open_max ? d >= r->max : d > r->max);
+    bool low = r->has_min && (r->open_min ? d <= r->min : d < r->min);
+    if (times && !high && !low) {
+        return; /* the text of a path is for those who are told */
+    }
     struct str where = where_text(v, at);
-    if (r->has_multiple && !is_multiple(x, r->multiple)) {
+    if (!times) {
         cause_invalid_json(v->c, at, x, "%.*s in body should be a multiple of %.*s", STR_ARG(where),
                            STR_ARG(number_text(v, r->multiple)));
     }
-    if (r->has_max && (r->open_max ? d >= r->max : d > r->max)) {
+    if (high) {
         cause_invalid_json(v->c, at, x, "%.*s in body should be less than %s%.*s", STR_ARG(where),
                            r->open_max ? "" : "or equal to ", STR_ARG(number_text(v, r->max)));
     }
-    if (r->has_min && (r->open_min ? d <= r->min : d < r->min)) {
+    if (low) {
         cause_invalid_json(v->c, at, x, "%.*s in body should be greater than %s%.*s",
                            STR_ARG(where), r->open_min ? "" : "or equal to ",
                            STR_ARG(number_text(v, r->min)));

@@ -13,6 +13,65 @@ static struct {
     uint64_t generation;
 } served;
 
+/* The places of rows by group and plural, and by group and kind: open addressing, in the order of the rows. Made again
+ * after a change of what rows there are; without memory for it the rows are searched. */
+static struct kind_index {
+    uint32_t *v; /* place + 1; 0: none */
+    size_t size; /* a power of two */
+    bool stale;
+} by_plural = {.stale = true}, by_kind = {.stale = true};
+
+static size_t hash_of(struct str group, struct str name) {
+    return (size_t)(str_hash(group) * 31 + str_hash(name));
+}
+
+static const char *plural_of(const struct kind *k) {
+    return k->plural;
+}
+
+static const char *kind_of(const struct kind *k) {
+    return k->kind;
+}
+
+static bool make_index(struct kind_index *x, const char *(*name)(const struct kind *k)) {
+    size_t n, size = 64;
+    const struct kind *const *all = kinds_all(&n);
+    while (size < 2 * n) {
+        size *= 2;
+    }
+    uint32_t *v = x->size == size ? x->v : mem_realloc(x->v, size * sizeof(*v));
+    if (v == NULL) {
+        return false;
+    }
+    memset(v, 0, size * sizeof(*v));
+    for (size_t i = 0; i < n; i++) {
+        size_t at = hash_of(str_of(all[i]->group), str_of(name(all[i]))) & (size - 1);
+        while (v[at] != 0) {
+            at = (at + 1) & (size - 1);
+        }
+        v[at] = (uint32_t)i + 1;
+    }
+    *x = (struct kind_index){v, size, false};
+    return true;
+}
+
+/* The next row at or after *at that may be of this group and name; NULL after the last. *at starts at SIZE_MAX. */
+static const struct kind *next_row(struct kind_index *x, const char *(*name)(const struct kind *k),
+                                   struct str group, struct str want, size_t *at) {
+    size_t n;
+    const struct kind *const *all = kinds_all(&n);
+    if (x->stale && !make_index(x, name)) {
+        *at = *at == SIZE_MAX ? 0 : *at + 1;
+        return *at < n ? all[*at] : NULL;
+    }
+    *at = (*at == SIZE_MAX ? hash_of(group, want) : *at + 1) & (x->size - 1);
+    return x->v[*at] != 0 ? all[x->v[*at] - 1] : NULL;
+}
+
+static void rows_changed(void) {
+    by_plural.stale = by_kind.stale = true;
+}
+
 uint64_t kinds_generation(void) {
     return served.generation;
 }
@@ -51,10 +110,11 @@ static int make_room(void) {
 }
 
 int kinds_add(const struct kind *k, struct err *err) {
-    size_t n;
-    const struct kind *const *all = kinds_all(&n);
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(all[i]->plural, k->plural) == 0 && strcmp(all[i]->group, k->group) == 0) {
+    const struct kind *other;
+    struct str group = str_of(k->group), plural = str_of(k->plural);
+    for (size_t at = SIZE_MAX;
+         (other = next_row(&by_plural, plural_of, group, plural, &at)) != NULL;) {
+        if (strcmp(other->plural, k->plural) == 0 && strcmp(other->group, k->group) == 0) {
             return err_set(err, ERR_EXISTS, "%s.%s is served already", k->plural, k->group);
         }
     }
@@ -62,6 +122,7 @@ int kinds_add(const struct kind *k, struct err *err) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     served.v[served.n++] = k;
+    rows_changed();
     return 0;
 }
 
@@ -70,6 +131,7 @@ void kinds_remove(const struct kind *k) {
         if (served.v[i] == k) {
             memmove(&served.v[i], &served.v[i + 1], (served.n - i - 1) * sizeof(*served.v));
             served.n--;
+            rows_changed();
             kinds_touch();
             return;
         }
@@ -87,6 +149,7 @@ int kinds_hide(const char *group) {
         }
     }
     served.n = left;
+    rows_changed();
     return 0;
 }
 
@@ -105,10 +168,8 @@ const struct kind_version *kind_storage(const struct kind *k) {
 }
 
 const struct kind *kind_by_resource(struct str group, struct str version, struct str plural) {
-    size_t n;
-    const struct kind *const *all = kinds_all(&n);
-    for (size_t i = 0; i < n; i++) {
-        const struct kind *k = all[i];
+    const struct kind *k;
+    for (size_t at = SIZE_MAX; (k = next_row(&by_plural, plural_of, group, plural, &at)) != NULL;) {
         if (str_is(plural, k->plural) && str_is(group, k->group) && kind_version(k, version)) {
             return k;
         }
@@ -117,11 +178,10 @@ const struct kind *kind_by_resource(struct str group, struct str version, struct
 }
 
 const struct kind *kind_by_name(struct str group, struct str kind) {
-    size_t n;
-    const struct kind *const *all = kinds_all(&n);
-    for (size_t i = 0; i < n; i++) {
-        if (str_is(kind, all[i]->kind) && str_is(group, all[i]->group)) {
-            return all[i];
+    const struct kind *k;
+    for (size_t at = SIZE_MAX; (k = next_row(&by_kind, kind_of, group, kind, &at)) != NULL;) {
+        if (str_is(kind, k->kind) && str_is(group, k->group)) {
+            return k;
         }
     }
     for (size_t i = 0; i < kind_rows.n_bodies; i++) {

@@ -9,7 +9,7 @@ enum { PRIORITY_CORE = 18000, PRIORITY_BUILT_IN = 17000, PRIORITY_CUSTOM = 1000 
 
 static bool is_custom(const struct group_version *gv) {
     size_t n;
-    const struct kind *const *kinds = kinds_all(&n);
+    const struct kind *const *kinds = groups_kinds(gv->group, &n);
     for (size_t i = 0; i < n; i++) {
         if (strcmp(kinds[i]->group, gv->group) == 0) {
             const struct kind_version *kv = kind_version(kinds[i], str_of(gv->version));

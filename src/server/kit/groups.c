@@ -69,3 +69,85 @@ ptrdiff_t groups_find(const char *group, const char *version) {
     const struct group_version *at = n > 0 ? bsearch(&gv, v, n, sizeof(*v), order_any) : NULL;
     return at != NULL ? at - v : -1;
 }
+
+const struct group_version *groups_of(const char *group, size_t *ret_n) {
+    size_t n, low = 0;
+    const struct group_version *v = groups_all(&n);
+    for (size_t high = n; low < high;) {
+        size_t mid = (low + high) / 2;
+        if (strcmp(v[mid].group, group) < 0) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    *ret_n = 0;
+    while (low + *ret_n < n && strcmp(v[low + *ret_n].group, group) == 0) {
+        ++*ret_n;
+    }
+    return *ret_n > 0 ? &v[low] : NULL;
+}
+
+/* ---- kinds, by group ---- */
+
+struct kind_place {
+    const struct kind *kind;
+    size_t at; /* among all */
+};
+
+static struct {
+    struct kind_place *order;
+    const struct kind **v;
+    size_t n;
+    uint64_t generation;
+    bool made;
+} sorted;
+
+static int by_group(const void *a, const void *b) {
+    const struct kind_place *x = a, *y = b;
+    int c = strcmp(x->kind->group, y->kind->group);
+    return c != 0 ? c : x->at < y->at ? -1 : 1;
+}
+
+static bool sort_kinds(void) {
+    size_t n;
+    const struct kind *const *kinds = kinds_all(&n);
+    struct kind_place *order = mem_realloc(sorted.order, (n + 1) * sizeof(*order));
+    sorted.order = order != NULL ? order : sorted.order;
+    const struct kind **v =
+        order != NULL ? mem_realloc((void *)sorted.v, (n + 1) * sizeof(*v)) : NULL;
+    sorted.v = v != NULL ? v : sorted.v;
+    sorted.made = v != NULL;
+    for (size_t i = 0; v != NULL && i < n; i++) {
+        order[i] = (struct kind_place){kinds[i], i};
+    }
+    if (v != NULL) {
+        qsort(order, n, sizeof(*order), by_group);
+    }
+    for (size_t i = 0; v != NULL && i < n; i++) {
+        v[i] = order[i].kind;
+    }
+    sorted.n = n;
+    sorted.generation = kinds_generation();
+    return sorted.made;
+}
+
+const struct kind *const *groups_kinds(const char *group, size_t *ret_n) {
+    size_t low = 0, n = 0;
+    if ((!sorted.made || sorted.generation != kinds_generation()) && !sort_kinds()) {
+        return kinds_all(ret_n);
+    }
+    for (size_t high = sorted.n; low < high;) {
+        size_t mid = (low + high) / 2;
+        if (strcmp(sorted.v[mid]->group, group) < 0) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    while (low + n < sorted.n && strcmp(sorted.v[low + n]->group, group) == 0) {
+        n++;
+    }
+    *ret_n = n;
+    return sorted.v + low;
+}

@@ -60,20 +60,6 @@ static bool serves(const struct kind *k, const char *group, const char *version)
     return str_is(str_of(k->group), group) && kind_version(k, str_of(version)) != NULL;
 }
 
-/* The versions of a group are neighbours in groups_all; *ret_n of them. */
-static const struct group_version *group_versions(const char *group, size_t *ret_n) {
-    size_t n;
-    const struct group_version *v = groups_all(&n), *first = NULL;
-    *ret_n = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (str_is(str_of(v[i].group), group)) {
-            first = first != NULL ? first : &v[i];
-            ++*ret_n;
-        }
-    }
-    return first;
-}
-
 /* The next group but core at or after *i, or NULL. */
 static const char *next_group(size_t *i) {
     size_t n;
@@ -121,8 +107,8 @@ static void aggregated_alien(struct buf *b, const struct unserved *u) {
 
 static void aggregated_group(struct buf *b, const char *group) {
     size_t n_kinds, n;
-    const struct group_version *versions = group_versions(group, &n);
-    const struct kind *const *kinds = kinds_all(&n_kinds);
+    const struct group_version *versions = groups_of(group, &n);
+    const struct kind *const *kinds = groups_kinds(group, &n_kinds);
     buf_c(b, "{\"metadata\":{");
     if (group[0] != '\0') {
         buf_f(b, "\"name\":\"%s\",", group);
@@ -163,7 +149,7 @@ static void aggregated(struct buf *b, bool core, bool beta) {
         size_t n;
         for (size_t i = 0; (u = unserved_next(&i)) != NULL; last = u) {
             bool told = last != NULL && strcmp(last->group, u->group) == 0;
-            if (!told && u->group[0] != '\0' && group_versions(u->group, &n) == NULL) {
+            if (!told && u->group[0] != '\0' && groups_of(u->group, &n) == NULL) {
                 buf_c(b, written++ ? "," : "");
                 aggregated_alien(b, u);
             }
@@ -174,7 +160,7 @@ static void aggregated(struct buf *b, bool core, bool beta) {
 
 static void legacy_group(struct buf *b, const char *group, bool top) {
     size_t n;
-    const struct group_version *versions = group_versions(group, &n);
+    const struct group_version *versions = groups_of(group, &n);
     buf_c(b, "{");
     if (top) {
         buf_c(b, "\"kind\":\"APIGroup\",\"apiVersion\":\"v1\",");
@@ -190,7 +176,7 @@ static void legacy_group(struct buf *b, const char *group, bool top) {
 
 static void legacy_resources(struct buf *b, const char *group, const char *version) {
     size_t n_kinds;
-    const struct kind *const *kinds = kinds_all(&n_kinds);
+    const struct kind *const *kinds = groups_kinds(group, &n_kinds);
     buf_f(b,
           "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"groupVersion\":\"%s%s%s\","
           "\"resources\":[",
@@ -272,7 +258,7 @@ static bool below(struct call *c, struct str path, struct buf *b) {
         return false;
     }
     size_t n;
-    const struct group_version *versions = group_versions(group.p, &n);
+    const struct group_version *versions = groups_of(group.p, &n);
     if (version.n == 0 && n > 0 && group.n > 0) {
         legacy_group(b, group.p, true);
         return true;

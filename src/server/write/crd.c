@@ -29,6 +29,7 @@ struct crds {
     struct server *s;
     struct feed *feed;
     struct cleanup *cleanups;
+    size_t bytes; /* of all definitions */
     struct arena arena;
 };
 
@@ -67,9 +68,9 @@ static const struct kind *built_in(yyjson_val *crd) {
     struct str plural = json_str_at(crd, "spec.names.plural");
     struct str kind = json_str_at(crd, "spec.names.kind");
     for (size_t i = 0; i < n; i++) {
-        bool custom = crd_kind_find(str_of(all[i]->group), str_of(all[i]->plural)) == all[i];
-        if (!custom && str_is(group, all[i]->group) &&
-            (str_is(plural, all[i]->plural) || str_is(kind, all[i]->kind))) {
+        if (str_is(group, all[i]->group) &&
+            (str_is(plural, all[i]->plural) || str_is(kind, all[i]->kind)) &&
+            crd_kind_find(str_of(all[i]->group), str_of(all[i]->plural)) != all[i]) {
             return all[i];
         }
     }
@@ -330,6 +331,7 @@ static void look_at(struct crds *c, const struct object *o) {
 }
 
 static bool look_again(void *ctx, const struct object *o) {
+    ((struct crds *)ctx)->bytes += o->json.n;
     look_at(ctx, o);
     return true;
 }
@@ -350,6 +352,8 @@ static bool look_at_group(void *ctx, const struct object *o) {
 static void changed(void *ctx, const struct change *ch) {
     struct crds *c = ctx;
     yyjson_doc *doc;
+    c->bytes -= ch->old != NULL ? ch->old->json.n : 0;
+    c->bytes += ch->type != CHANGE_DELETED ? ch->obj->json.n : 0;
     if (ch->type != CHANGE_DELETED) {
         look_at(c, ch->obj);
         return;
@@ -440,6 +444,13 @@ int crd_admit(struct write *w) {
     json_write_mut(&b, yyjson_mut_doc_get_root(w->doc));
     struct str text = arena_str(w->arena, buf_view(&b));
     buf_release(&b);
+    size_t others = w->s->crds->bytes - (w->old != NULL ? w->old->json.n : 0);
+    if (text.n + others > LIMIT_CRDS_BYTES && (w->old == NULL || text.n > w->old->json.n)) {
+        return failure_set(&w->failure, w->arena, ERR_FORBIDDEN,
+                           "all CustomResourceDefinitions together would have %zu bytes; at most "
+                           "%d are served",
+                           text.n + others, LIMIT_CRDS_BYTES);
+    }
     int r = json_parse(w->arena, text, &doc, &err);
     if (r != 0) {
         return failure_err(&w->failure, w->arena, &err);
