@@ -362,6 +362,42 @@ def test_storage_moves_with_a_webhook(b):
     hook.close()
 
 
+def test_defaults_of_later(b):
+    """A default that a definition gets shows in what was stored before: read, listed, in tables, and when it is written."""
+    crd = definition()
+    crd["spec"]["names"]["listKind"] = "GizmoSheet"
+    established(b, crd)
+    b.apply(gizmo("a"), gizmo("b", color="green", replicas=3))
+    version = crd["spec"]["versions"][0]
+    version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["color"]["default"] = "red"
+    version["additionalPrinterColumns"] = COLUMNS + [{"name": "Color", "type": "string", "jsonPath": ".spec.color"}]
+    b.apply(crd)
+    wait_for("the default", lambda: raw(b, "v1", "/a")["spec"].get("color") == "red")
+    sheet = raw(b, "v1")
+    check(sheet["kind"] == "GizmoSheet" and [i["spec"]["color"] for i in sheet["items"]] == ["red", "green"], sheet)
+    rows = b.kubectl("get", "gizmos").splitlines()
+    check([r.split()[-1] for r in rows] == ["COLOR", "red", "green"], rows)
+    generation = raw(b, "v1", "/a")["metadata"]["generation"]
+    b.kubectl("label", "gizmo", "a", "x=y")
+    one = raw(b, "v1", "/a")
+    check(one["spec"]["color"] == "red" and one["metadata"]["generation"] == generation, one)
+    b.stop()
+    b.up()
+    check([i["spec"]["color"] for i in raw(b, "v1")["items"]] == ["red", "green"], "after a restart")
+
+
+def test_selectors(b):
+    """Selectable fields in lists, watches and deletecollection; definitions by their name."""
+    established(b, definition())
+    b.apply(gizmo("a"), gizmo("b", image="y"), gizmo("c", image="y"))
+    check(len(raw(b, "v1", "?fieldSelector=spec.image%3Dy")["items"]) == 2, "list")
+    check("field label not supported" in raw(b, "v1", "?fieldSelector=spec.replicas%3D1", ok=False), "an unknown field")
+    b.kubectl("delete", "gizmos", "--field-selector=spec.image=y")
+    check([i["metadata"]["name"] for i in raw(b, "v1")["items"]] == ["a"], "deletecollection")
+    names = b.kubectl("get", "crd", "--field-selector=metadata.name=gizmos.demo.example.com", "-o", "name").split()
+    check(len(names) == 1, names)
+
+
 def test_versions(b):
     """Two versions, one storage; the storage moves."""
     crd = definition()

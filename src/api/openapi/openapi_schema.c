@@ -224,7 +224,8 @@ void openapi_list(struct buf *b, bool v2, const struct kind *k, const struct kin
     openapi_ref(b, v2, of);
     buf_c(b, "}}},");
     char kind[256];
-    (void)snprintf(kind, sizeof(kind), "%sList", k->kind);
+    (void)snprintf(kind, sizeof(kind), "%s%s", k->list_kind ? k->list_kind : k->kind,
+                   k->list_kind ? "" : "List");
     write_own(b, k, kv, str_of(kind));
     buf_ch(b, '}');
 }

@@ -20,6 +20,7 @@ struct crd_version {
     struct crd_schema *compiled;
     uint64_t source; /* hash of openAPIV3Schema */
     size_t source_n;
+    uint64_t since; /* revision of the definition that brought it */
     struct scale_paths scale;
     bool scales;
     struct str deprecation;
@@ -178,7 +179,7 @@ static struct crd_version *version_get(struct crd_row *r, struct str name) {
     return v;
 }
 
-static int compile(struct crd_version *v, yyjson_val *version, struct err *err) {
+static int compile(struct crd_version *v, yyjson_val *version, uint64_t rv, struct err *err) {
     yyjson_val *schema = json_path(version, "schema.openAPIV3Schema");
     struct crd_schema *s;
     struct buf b;
@@ -205,6 +206,7 @@ static int compile(struct crd_version *v, yyjson_val *version, struct err *err) 
     v->schema.custom = s;
     v->source = source;
     v->source_n = n;
+    v->since = rv;
     return 0;
 }
 
@@ -214,6 +216,7 @@ static void describe(struct crd_row *r, struct crd_version *v, yyjson_val *versi
     yyjson_val *scale = json_path(version, "subresources.scale");
     kv->version = v->name;
     kv->schema = &v->schema;
+    kv->defaults_since = v->compiled->root->flags & CRD_DEFAULTS ? v->since : 0;
     kv->deprecated = json_bool_at(version, "deprecated", false);
     kv->hidden = !json_bool_at(version, "served", false);
     v->deprecation = arena_str(a, json_str(json_get(version, STR("deprecationWarning"))));
@@ -345,11 +348,11 @@ bool crd_converts(struct str group, struct str kind) {
     return false;
 }
 
-static int compile_versions(struct crd_row *r, yyjson_val *const *list, size_t n,
+static int compile_versions(struct crd_row *r, yyjson_val *const *list, size_t n, uint64_t rv,
                             struct crd_version *own[], struct err *err) {
     for (size_t i = 0; i < n; i++) {
         own[i] = version_get(r, json_str_at(list[i], "name"));
-        int code = own[i] == NULL ? nomem(err) : compile(own[i], list[i], err);
+        int code = own[i] == NULL ? nomem(err) : compile(own[i], list[i], rv, err);
         if (code != 0) {
             return code;
         }
@@ -437,6 +440,8 @@ static int name_row(struct crd_row *r, yyjson_val *crd, struct err *err) {
     struct arena *a = &r->arena;
     struct str singular = json_str_at(crd, "spec.names.singular");
     r->k.singular = text(a, singular);
+    struct str list = json_str_at(crd, "spec.names.listKind");
+    r->k.list_kind = list.n > 0 ? text(a, list) : NULL;
     r->k.short_names = texts(a, json_path(crd, "spec.names.shortNames"));
     r->k.categories = texts(a, json_path(crd, "spec.names.categories"));
     r->k.api_version = text(a, arena_f(a, "%s/%s", r->k.group, kind_storage(&r->k)->version));
@@ -449,7 +454,9 @@ static int row_make(struct crd_row *r, yyjson_val *crd, struct err *err) {
     struct crd_version *own[LIMIT_CRD_VERSIONS];
     yyjson_val *list[LIMIT_CRD_VERSIONS];
     size_t n = order(json_path(crd, "spec.versions"), list);
-    int code = n > 0 ? compile_versions(r, list, n, own, err)
+    uint64_t rv = 0;
+    (void)str_to_u64(json_str_at(crd, "metadata.resourceVersion"), &rv);
+    int code = n > 0 ? compile_versions(r, list, n, rv, own, err)
                      : err_set(err, ERR_INVALID, "no version is stored");
     if (code != 0) {
         return code;

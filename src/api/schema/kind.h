@@ -45,6 +45,9 @@ struct kind_version {
     bool hidden; /* not served: objects are only stored in it */
     /* Of a custom kind: to and from storage change more than the name of the version */
     bool converts;
+    /* Of a custom kind: objects that were written up to this revision have not all of its defaults, which are filled in
+     * when they are read. 0: it has none */
+    uint64_t defaults_since;
     bool asks; /* somebody else's webhook knows how: kinds_converter's function is called */
     const struct scale_paths *scale; /* NULL: none, or a custom kind's (crd_kind_scale) */
     /* Custom kinds have these in each version; NULL: the kind's. */
@@ -76,6 +79,7 @@ struct kind {
     const char *kind, *plural, *singular;
     const char *
         api_version; /* of the storage version; of rows that are added at run time, and of few others */
+    const char *list_kind;          /* NULL: the kind with List behind it */
     const char *const *short_names; /* NULL-terminated, or NULL */
     const char *const *categories;
     unsigned flags;

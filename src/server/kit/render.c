@@ -27,6 +27,11 @@ bool render_protobuf_kind(const struct kind *k, const struct kind_version *kv) {
     return !(k->flags & (KIND_CUSTOM | KIND_COMPUTED)) && codec_has_protobuf(kv->schema);
 }
 
+/* Its schema has got defaults since it was written. */
+static bool is_stale(const struct render *r, const struct object *o) {
+    return o->rv <= r->kv->defaults_since;
+}
+
 bool render_plain(const struct render *r) {
     return r->media.shape == SHAPE_OBJECT && r->kv->from_storage == NULL && !r->media.protobuf;
 }
@@ -49,6 +54,9 @@ static int write_converted(const struct render *r, const struct object *o, bool 
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     code = codec_from_storage(r->kind, r->kv, d, err);
+    if (code == 0 && is_stale(r, o)) {
+        code = codec_default_in(r->kind, r->kv, d, err);
+    }
     if (code != 0) {
         return code;
     }
@@ -92,7 +100,7 @@ static int write_metadata(const struct render *r, const struct object *o, struct
 static int write_object(const struct render *r, const struct object *o, bool item, struct buf *out,
                         struct err *err) { /* as JSON */
     bool bare = item && !(r->kind->flags & KIND_CUSTOM);
-    if (r->kv->from_storage != NULL) {
+    if (r->kv->from_storage != NULL || is_stale(r, o)) {
         return write_converted(r, o, bare, out, err);
     }
     if (bare) {
@@ -147,7 +155,8 @@ static int write_row(const struct render *r, const struct object *o, struct buf 
         return code;
     }
     yyjson_val *root = yyjson_doc_get_root(doc);
-    if (r->kv->converts || r->kv->asks) { /* columns are of the version asked for */
+    if (r->kv->converts || r->kv->asks ||
+        is_stale(r, o)) { /* columns are of the version asked for */
         code = converted_tree(r, o, &root, err);
         if (code != 0) {
             return code;
@@ -235,8 +244,10 @@ void render_list_head(const struct render *r, uint64_t rv, struct str token, int
         break;
     case SHAPE_OBJECT:
     case SHAPE_DISCOVERY:
-        buf_f(out, "{\"kind\":\"%sList\",\"apiVersion\":\"%s%s%s\",", r->kind->kind, r->kind->group,
-              r->kind->group[0] ? "/" : "", r->kv->version);
+        buf_f(out, "{\"kind\":\"%s%s\",\"apiVersion\":\"%s%s%s\",",
+              r->kind->list_kind ? r->kind->list_kind : r->kind->kind,
+              r->kind->list_kind ? "" : "List", r->kind->group, r->kind->group[0] ? "/" : "",
+              r->kv->version);
         break;
     }
     list_metadata(rv, token, remaining, out);
@@ -255,10 +266,12 @@ int render_list_item(const struct render *r, const struct object *o, bool first,
     if (!first) {
         buf_ch(out, ',');
     }
+    if (!render_plain(r) || is_stale(r, o)) {
+        arena_reset(r->scratch);
+    }
     if (render_plain(r)) {
         return write_object(r, o, true, out, err);
     }
-    arena_reset(r->scratch);
     switch (r->media.shape) {
     case SHAPE_TABLE:
         return write_row(r, o, out, err);
@@ -282,7 +295,7 @@ void render_list_tail(const struct render *r, struct buf *out) {
 
 int render_object(const struct render *r, const struct object *o, struct buf *out,
                   struct err *err) {
-    if (render_plain(r)) {
+    if (render_plain(r) && !is_stale(r, o)) {
         object_emit(o, out);
         return 0;
     }

@@ -238,7 +238,7 @@ void write_stage(struct write *w, int type, struct object *obj) {
     }
 }
 
-/* Objects lie in the store in the version that was that of storage when they were written. */
+/* Objects lie in the store in the version that was that of storage when they were written, with the defaults of then. */
 static int as_stored_now(struct write *w) {
     struct err err = {0};
     struct buf b;
@@ -246,6 +246,7 @@ static int as_stored_now(struct write *w) {
     yyjson_mut_doc *d = json_mut_copy(w->arena, w->old_tree);
     int r = d == NULL ? err_set(&err, ERR_NOMEM, "out of memory")
                       : codec_from_storage(w->req->kind, kind_storage(w->req->kind), d, &err);
+    r = r ? r : codec_default_in(w->req->kind, kind_storage(w->req->kind), d, &err);
     buf_init(&b, 0);
     if (r == 0) {
         json_write_mut(&b, yyjson_mut_doc_get_root(d));
@@ -273,7 +274,9 @@ int write_load(struct write *w) {
         return failure_err(&w->failure, w->arena, &err);
     }
     w->old_tree = yyjson_doc_get_root(doc);
-    return kind_storage(q->kind)->asks && q->verb != VERB_DELETE ? as_stored_now(w) : 0;
+    const struct kind_version *kv = kind_storage(q->kind);
+    bool other = kv->asks || w->old->rv <= kv->defaults_since;
+    return other && q->verb != VERB_DELETE ? as_stored_now(w) : 0;
 }
 
 /* A value of the wrong type in a built-in kind does not even decode upstream: 400 that names the field. Custom kinds
