@@ -113,6 +113,52 @@ void cause_type(struct causes *c, const struct path *at, const char *fmt, ...) {
     finish(c, CAUSE_TYPE, at, &b);
 }
 
+const char *check_type_name(yyjson_mut_val *v) {
+    return yyjson_mut_is_obj(v)    ? "object"
+           : yyjson_mut_is_arr(v)  ? "array"
+           : yyjson_mut_is_str(v)  ? "string"
+           : yyjson_mut_is_bool(v) ? "boolean"
+           : yyjson_mut_is_int(v)  ? "integer"
+           : yyjson_mut_is_num(v)  ? "number"
+                                   : "null";
+}
+
+void cause_wrong_type(struct causes *c, const struct path *at, struct str want, const char *is) {
+    struct str where = path_text(at, c->arena);
+    cause_type(c, at, "Invalid value: \"%s\": %.*s in body must be of type %.*s: \"%s\"", is,
+               STR_ARG(where), STR_ARG(want), is);
+}
+
+void cause_too_long(struct causes *c, const struct path *at, int64_t max) {
+    causes_add(c, CAUSE_TOO_LONG, path_text(at, c->arena),
+               "Too long: may not be more than %lld bytes", (long long)max);
+}
+
+void cause_too_many(struct causes *c, const struct path *at, int64_t n, int64_t max) {
+    causes_add(c, CAUSE_TOO_MANY, path_text(at, c->arena),
+               "Too many: %lld: must have at most %lld items", (long long)n, (long long)max);
+}
+
+void cause_too_few(struct causes *c, const struct path *at, yyjson_mut_val *v, int64_t n,
+                   int64_t min, const char *what) {
+    struct str where = path_text(at, c->arena);
+    if (v != NULL) {
+        cause_invalid_json(c, at, v, "%.*s in body should have at least %lld %s", STR_ARG(where),
+                           (long long)min, what);
+    } else {
+        causes_add(c, CAUSE_INVALID, where,
+                   "Invalid value: %lld: %.*s in body should have at least %lld %s", (long long)n,
+                   STR_ARG(where), (long long)min, what);
+    }
+}
+
+void cause_bound(struct causes *c, const struct path *at, yyjson_mut_val *v, const char *than,
+                 struct str bound) {
+    struct str where = path_text(at, c->arena);
+    cause_invalid_json(c, at, v, "%.*s in body should be %s %.*s", STR_ARG(where), than,
+                       STR_ARG(bound));
+}
+
 void cause_duplicate(struct causes *c, const struct path *at, struct str value) {
     if (is_full(c)) {
         return;

@@ -26,6 +26,18 @@ void cause_unsupported(struct causes *c, const struct path *at, struct str value
 void cause_type(struct causes *c, const struct path *at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* What both field tables and structural schemas say, in the words of a kube-apiserver: of another type than wanted
+ * ("integer", or what a format is called), too long, too many or too few, beyond a bound. */
+void cause_wrong_type(struct causes *c, const struct path *at, struct str want, const char *is);
+const char *check_type_name(yyjson_mut_val *v); /* "object", "integer", ...; "null" */
+void cause_too_long(struct causes *c, const struct path *at, int64_t max);
+void cause_too_many(struct causes *c, const struct path *at, int64_t n, int64_t max);
+void cause_too_few(struct causes *c, const struct path *at, yyjson_mut_val *v, int64_t n,
+                   int64_t min, const char *what);
+/* `than` is "greater than or equal to", "less than", ...; `bound` the number as text. */
+void cause_bound(struct causes *c, const struct path *at, yyjson_mut_val *v, const char *than,
+                 struct str bound);
+
 /* What is wrong with v as this format, or NULL. Unknown formats accept everything. */
 const char *format_fault(const char *format, struct str v);
 

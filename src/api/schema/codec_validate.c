@@ -21,15 +21,7 @@ static void validate_object(struct validate *v, const struct schema *s, yyjson_m
 
 static void wrong(struct validate *v, const struct path *at, const char *want,
                   yyjson_mut_val *got) {
-    struct str where = path_text(at, v->c->arena);
-    const char *is = yyjson_mut_is_obj(got)    ? "object"
-                     : yyjson_mut_is_arr(got)  ? "array"
-                     : yyjson_mut_is_str(got)  ? "string"
-                     : yyjson_mut_is_bool(got) ? "boolean"
-                     : yyjson_mut_is_int(got)  ? "integer"
-                                               : "number";
-    cause_type(v->c, at, "Invalid value: \"%s\": %.*s in body must be of type %s: \"%s\"", is,
-               STR_ARG(where), want, is);
+    cause_wrong_type(v->c, at, str_of(want), check_type_name(got));
 }
 
 static void check_number(struct validate *v, const struct field *f, yyjson_mut_val *x,
@@ -50,10 +42,11 @@ static void check_number(struct validate *v, const struct field *f, yyjson_mut_v
     }
     bool open = f->max == INT32_MAX || f->max == INT64_MAX;
     if (v->custom) {
-        struct str where = path_text(at, v->c->arena);
-        cause_invalid_json(v->c, at, x, "%.*s in body should be %s than or equal to %lld",
-                           STR_ARG(where), n < f->min ? "greater" : "less",
-                           (long long)(n < f->min ? f->min : f->max));
+        bool low = n < f->min;
+        char bound[24];
+        (void)snprintf(bound, sizeof(bound), "%lld", (long long)(low ? f->min : f->max));
+        cause_bound(v->c, at, x, low ? "greater than or equal to" : "less than or equal to",
+                    str_of(bound));
     } else if (open) {
         cause_invalid_json(v->c, at, x,
                            f->min == 1 ? "must be greater than 0"
@@ -85,8 +78,7 @@ static void check_text(struct validate *v, const struct field *f, yyjson_mut_val
         }
     }
     if (f->max > 0 && s.n > (uint64_t)f->max && f->shape == FIELD_ONE) {
-        causes_add(v->c, CAUSE_TOO_LONG, path_text(at, v->c->arena),
-                   "Too long: may not be more than %lld bytes", (long long)f->max);
+        cause_too_long(v->c, at, f->max);
     }
     const char *fault = f->format ? format_fault(f->format, s) : NULL;
     if (fault != NULL) {
@@ -181,12 +173,9 @@ static void validate_one(struct validate *v, const struct field *f, yyjson_mut_v
 static void check_count(struct validate *v, const struct field *f, yyjson_mut_val *x, size_t n,
                         const struct path *at) {
     if (f->max > 0 && n > (uint64_t)f->max) {
-        causes_add(v->c, CAUSE_TOO_MANY, path_text(at, v->c->arena),
-                   "Too many: %zu: must have at most %lld items", n, (long long)f->max);
+        cause_too_many(v->c, at, (int64_t)n, f->max);
     } else if (f->max > 0 && n < (uint64_t)f->min) {
-        struct str where = path_text(at, v->c->arena);
-        cause_invalid_json(v->c, at, x, "%.*s in body should have at least %lld items",
-                           STR_ARG(where), (long long)f->min);
+        cause_too_few(v->c, at, x, 0, f->min, "items");
     }
 }
 

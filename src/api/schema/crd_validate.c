@@ -51,16 +51,6 @@ static bool full(struct crd_visit *v) {
     return v->c->n >= LIMIT_CRD_CAUSES;
 }
 
-static const char *type_name(yyjson_mut_val *x) {
-    return yyjson_mut_is_obj(x)    ? "object"
-           : yyjson_mut_is_arr(x)  ? "array"
-           : yyjson_mut_is_str(x)  ? "string"
-           : yyjson_mut_is_bool(x) ? "boolean"
-           : yyjson_mut_is_int(x)  ? "integer"
-           : yyjson_mut_is_num(x)  ? "number"
-                                   : "null";
-}
-
 static const char *wanted_name(const struct crd_node *n) {
     static const char *const names[] = {
         [CRD_ANY] = "",
@@ -110,18 +100,16 @@ static void check_type(struct crd_visit *v, const struct crd_node *n, yyjson_mut
     if (type_fits(n, x)) {
         return;
     }
-    const char *is = type_name(x), *want = wanted_name(n);
-    struct str where = where_text(v, at), format = n->rules ? n->rules->format : (struct str){0};
+    const char *is = check_type_name(x);
+    struct str want = str_of(wanted_name(n)),
+               format = n->rules ? n->rules->format : (struct str){0};
     bool numeric = n->type == CRD_INTEGER || n->type == CRD_NUMBER;
     if (format.n > 0 && numeric && !yyjson_mut_is_str(x) && !yyjson_mut_is_arr(x) &&
         !yyjson_mut_is_null(x)) {
         is = yyjson_mut_is_int(x) ? "int64" : yyjson_mut_is_num(x) ? "float64" : "";
-        cause_type(v->c, at, "Invalid value: \"%s\": %.*s in body must be of type %.*s: \"%s\"", is,
-                   STR_ARG(where), STR_ARG(format), is);
-        return;
+        want = format;
     }
-    cause_type(v->c, at, "Invalid value: \"%s\": %.*s in body must be of type %s: \"%s\"", is,
-               STR_ARG(where), want, is);
+    cause_wrong_type(v->c, at, want, is);
 }
 
 /* Errors that name no field. */
@@ -228,8 +216,7 @@ static void check_text(struct crd_visit *v, const struct crd_rules *r, yyjson_mu
     struct str s = json_mstr(x);
     int64_t n = r->min_length >= 0 || r->max_length >= 0 ? (int64_t)characters(s) : 0;
     if (r->max_length >= 0 && n > r->max_length) {
-        causes_add(v->c, CAUSE_TOO_LONG, where_text(v, at),
-                   "Too long: may not be more than %lld bytes", (long long)r->max_length);
+        cause_too_long(v->c, at, r->max_length);
     } else if (r->min_length >= 0 && n < r->min_length) {
         cause_invalid(v->c, at, s, "%.*s in body should be at least %lld chars long",
                       STR_ARG(where_text(v, at)), (long long)r->min_length);
@@ -265,22 +252,16 @@ static void check_bounds(struct crd_visit *v, const struct crd_rules *r, yyjson_
     bool times = !r->has_multiple || is_multiple(x, r->multiple);
     bool high = r->has_max && (r->open_max ? d >= r->max : d > r->max);
     bool low = r->has_min && (r->open_min ? d <= r->min : d < r->min);
-    if (times && !high && !low) {
-        return; /* the text of a path is for those who are told */
-    }
-    struct str where = where_text(v, at);
     if (!times) {
-        cause_invalid_json(v->c, at, x, "%.*s in body should be a multiple of %.*s", STR_ARG(where),
-                           STR_ARG(number_text(v, r->multiple)));
+        cause_bound(v->c, at, x, "a multiple of", number_text(v, r->multiple));
     }
     if (high) {
-        cause_invalid_json(v->c, at, x, "%.*s in body should be less than %s%.*s", STR_ARG(where),
-                           r->open_max ? "" : "or equal to ", STR_ARG(number_text(v, r->max)));
+        cause_bound(v->c, at, x, r->open_max ? "less than" : "less than or equal to",
+                    number_text(v, r->max));
     }
     if (low) {
-        cause_invalid_json(v->c, at, x, "%.*s in body should be greater than %s%.*s",
-                           STR_ARG(where), r->open_min ? "" : "or equal to ",
-                           STR_ARG(number_text(v, r->min)));
+        cause_bound(v->c, at, x, r->open_min ? "greater than" : "greater than or equal to",
+                    number_text(v, r->min));
     }
 }
 
@@ -311,14 +292,10 @@ static void check_number(struct crd_visit *v, const struct crd_node *n, yyjson_m
 static void check_counts(struct crd_visit *v, const struct path *at, int64_t n, int64_t min,
                          int64_t max, const char *what) {
     if (min >= 0 && n < min) {
-        struct str where = where_text(v, at);
-        causes_add(v->c, CAUSE_INVALID, where,
-                   "Invalid value: %lld: %.*s in body should have at least %lld %s", (long long)n,
-                   STR_ARG(where), (long long)min, what);
+        cause_too_few(v->c, at, NULL, n, min, what);
     }
     if (max >= 0 && n > max) {
-        causes_add(v->c, CAUSE_TOO_MANY, where_text(v, at),
-                   "Too many: %lld: must have at most %lld items", (long long)n, (long long)max);
+        cause_too_many(v->c, at, n, max);
     }
 }
 

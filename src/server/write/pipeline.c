@@ -238,7 +238,7 @@ void write_stage(struct write *w, int type, struct object *obj) {
     }
 }
 
-/* Objects lie in the store in the version that was that of storage when they were written, with the defaults of then. */
+/* Objects lie in the store in the version that was storage's when they were written, with the defaults of then. */
 static int as_stored_now(struct write *w) {
     struct err err = {0};
     struct buf b;
