@@ -134,6 +134,16 @@ def test_definitions(b):
     rule["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] = [
         {"rule": "self.spec.replicas > '1'", "message": "no"}]
     refused(b, rule, "found no matching overload for '_>_' applied to '(int, string)'")
+    dear = definition()
+    spec = dear["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    spec["tags"] = {"type": "array", "items": {"type": "string"}, "x-kubernetes-validations": [
+        {"rule": "self.all(x, self.all(y, x == y))", "message": "no"}]}
+    refused(b, dear, "spec.validation.openAPIV3Schema.properties[spec].properties[tags].x-kubernetes-validations[0].rule: "
+            "Forbidden: estimated rule cost exceeds budget by factor of more than 100x (try simplifying the rule(s), or "
+            "adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)")
+    spec["tags"].update(maxItems=20, items={"type": "string", "maxLength": 20})
+    send = b.kubectl("apply", "--dry-run=server", "-f", "-", stdin=json.dumps(dear), ok=False)
+    check(send.returncode == 0, send.stderr)
     established(b, definition())
     b.apply(definition(plural="gizmoids", kind="Gizmo"))
     other = wait_for("conditions", lambda: b.get("crd", "gizmoids.demo.example.com")["status"].get("conditions"))

@@ -132,7 +132,10 @@ static uint64_t min_bytes(yyjson_val *s, struct arena *a, int depth) {
         return 1;
     }
     if (str_is(type, "string")) {
-        return str_is(format, "date") ? 12 : str_is(format, "date-time") ? 21 : 2;
+        return str_is(format, "date")        ? 12
+               : str_is(format, "date-time") ? 21
+               : str_is(format, "duration")  ? 3
+                                             : 2;
     }
     if (!str_is(type, "object")) {
         return str_is(type, "array") ? 2 : str_is(type, "boolean") ? 4 : 1;
@@ -148,6 +151,10 @@ static uint64_t min_bytes(yyjson_val *s, struct arena *a, int depth) {
 }
 
 static const struct cel_sort *sort_of(struct arena *a, yyjson_val *s, struct str name, bool root);
+
+uint64_t cel_least_bytes(yyjson_val *schema, struct arena *a) {
+    return min_bytes(schema, a, 0);
+}
 
 /* The limit that a schema states, times `by`; else `otherwise`. */
 static struct cel_sort bounded(struct cel_sort s, yyjson_val *schema, const char *limit,

@@ -73,4 +73,9 @@ int cel_compile(struct arena *a, struct str text, const struct cel_scope *scope,
                 const struct cel_expr **ret, const struct cel_sort **ret_sort,
                 struct str *ret_text);
 
+/* The most that evaluating a compiled expression can cost, in cel-go's units; saturated. */
+uint64_t cel_cost(const struct cel_expr *e);
+/* The least bytes that a value of a schema takes in a request. */
+uint64_t cel_least_bytes(yyjson_val *schema, struct arena *a);
+
 #endif

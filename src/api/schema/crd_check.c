@@ -253,8 +253,20 @@ static void check_scale(struct causes *c, yyjson_val *version, const struct path
     }
 }
 
+/* The schema that the definition had before for a version of this name; NULL: none. */
+static yyjson_val *old_schema(yyjson_val *old, struct str name) {
+    yyjson_val *list = json_path(old, "spec.versions"), *v;
+    size_t i, n;
+    yyjson_arr_foreach(list, i, n, v) {
+        if (str_eq(text_at(v, "name"), name)) {
+            return json_path(v, "schema.openAPIV3Schema");
+        }
+    }
+    return NULL;
+}
+
 /* What a single version says stands where definitions had it before they had versions. */
-static void check_version(struct causes *c, yyjson_val *version, bool single,
+static void check_version(struct causes *c, yyjson_val *version, yyjson_val *old, bool single,
                           const struct path *at) {
     struct path spec = path_member(NULL, "spec");
     const struct path *top = single ? &spec : at;
@@ -271,7 +283,7 @@ static void check_version(struct causes *c, yyjson_val *version, bool single,
         cause_required(c, &schema_path, NULL);
     } else {
         size_t before = c->n;
-        crd_structural(schema, &schema_path, c);
+        crd_structural(schema, old_schema(old, name), &schema_path, c);
         if (c->n == before && !arena_spent(c->arena)) {
             crd_check_defaults(schema, &schema_path, c);
         }
@@ -292,7 +304,8 @@ static void check_version(struct causes *c, yyjson_val *version, bool single,
     check_scale(c, version, top);
 }
 
-static void check_versions(struct causes *c, yyjson_val *crd, const struct path *at) {
+static void check_versions(struct causes *c, yyjson_val *crd, yyjson_val *old,
+                           const struct path *at) {
     yyjson_val *list = json_path(crd, "spec.versions");
     struct path up = below(at, "versions");
     size_t n = yyjson_arr_size(list), stored = 0;
@@ -305,7 +318,7 @@ static void check_versions(struct causes *c, yyjson_val *crd, const struct path 
     for (size_t i = 0; i < n; i++) {
         yyjson_val *v = yyjson_arr_get(list, i);
         struct path here = path_index(&up, i);
-        check_version(c, v, n == 1, &here);
+        check_version(c, v, old, n == 1, &here);
         stored += json_bool_at(v, "storage", false);
         for (size_t k = 0; k < i; k++) {
             twice |= str_eq(text_at(v, "name"), text_at(yyjson_arr_get(list, k), "name"));
@@ -427,7 +440,7 @@ static void check_whole(struct causes *c, yyjson_val *crd, yyjson_val *old) {
                    "instead");
     }
     check_names(c, spec, &at);
-    check_versions(c, crd, &at);
+    check_versions(c, crd, old, &at);
     check_conversion(c, spec, &at);
     check_approval(c, crd, old);
     if (old != NULL) {

@@ -14,9 +14,22 @@
 
 enum level { LEVEL_ROOT, LEVEL_ITEM, LEVEL_FIELD };
 
+/* [k8s: of one expression, and of all of a schema] */
+#define COST_OF_ONE UINT64_C(10000000)
+#define COST_OF_ALL UINT64_C(100000000)
+#define UNBOUNDED UINT64_MAX
+enum { DEAREST = 4, REQUEST_BYTES = 3 << 20 };
+
 struct structural {
     struct causes *c;
     size_t nodes;
+    uint64_t times; /* how often the place that is looked at can be there; UNBOUNDED */
+    bool costs;     /* are told */
+    uint64_t total;
+    struct dear {
+        uint64_t cost;
+        struct str at;
+    } dearest[DEAREST];
 };
 
 static void visit(struct structural *x, yyjson_val *s, enum level level, const struct path *at);
@@ -381,6 +394,63 @@ static void check_resource(struct structural *x, yyjson_val *s, enum level level
     }
 }
 
+static uint64_t product(uint64_t a, uint64_t b) {
+    uint64_t v;
+    return __builtin_mul_overflow(a, b, &v) ? UINT64_MAX : v;
+}
+
+/* "exceeds budget by factor of 2.5x (try ...)" */
+static void too_dear(struct structural *x, const struct path *at, const char *what, uint64_t cost,
+                     uint64_t limit) {
+    double factor = (double)cost / (double)limit;
+    char text[32];
+    (void)snprintf(text, sizeof(text), factor < 1.5 ? "%fx" : "%.1fx", factor);
+    cause_forbidden(x->c, at,
+                    "%s exceeds budget by factor of %s (try simplifying the rule(s), or adding "
+                    "maxItems, maxProperties, and maxLength where arrays, maps, and strings are "
+                    "declared)",
+                    what, factor > 100.0 ? "more than 100x" : text);
+}
+
+/* What an expression costs wherever its place is in an object, at most. */
+static void check_cost(struct structural *x, yyjson_val *schema, const struct cel_expr *e,
+                       bool message, const struct path *at) {
+    uint64_t often = x->times != UNBOUNDED
+                         ? x->times
+                         : REQUEST_BYTES / (cel_least_bytes(schema, x->c->arena) + 1);
+    uint64_t cost = product(cel_cost(e), often);
+    if (!x->costs) {
+        return;
+    }
+    if (cost > COST_OF_ONE) {
+        too_dear(x, at, message ? "estimated messageExpression cost" : "estimated rule cost", cost,
+                 COST_OF_ONE);
+    }
+    x->total = cost > UINT64_MAX - x->total ? UINT64_MAX : x->total + cost;
+    for (size_t i = 0; i < DEAREST; i++) {
+        if (cost > x->dearest[i].cost) {
+            memmove(&x->dearest[i + 1], &x->dearest[i], (DEAREST - 1 - i) * sizeof(x->dearest[0]));
+            x->dearest[i] = (struct dear){cost, path_text(at, x->c->arena)};
+            return;
+        }
+    }
+}
+
+static void check_total(struct structural *x, const struct path *at) {
+    if (x->total <= COST_OF_ALL) {
+        return;
+    }
+    for (size_t i = 0; i < DEAREST && x->dearest[i].cost > 0; i++) {
+        causes_add(x->c, CAUSE_FORBIDDEN, x->dearest[i].at,
+                   "Forbidden: contributed to estimated rule & messageExpression cost total "
+                   "exceeding cost limit for entire OpenAPIv3 schema");
+    }
+    too_dear(x, at,
+             "x-kubernetes-validations estimated rule & messageExpression cost total for entire "
+             "OpenAPIv3 schema",
+             x->total, COST_OF_ALL);
+}
+
 /* What is not understood, by anybody or only here, is refused: a rule that is not enforced protects nobody. */
 static void check_expression(struct structural *x, yyjson_val *schema, bool root, yyjson_val *rule,
                              struct str text, bool message, const struct path *here) {
@@ -408,6 +478,8 @@ static void check_expression(struct structural *x, yyjson_val *schema, bool root
         cause_invalid(x->c, here, text, "cel expression must evaluate to a bool");
     } else if (message && sort->letter != 's') {
         cause_invalid(x->c, here, text, "messageExpression must evaluate to a string");
+    } else {
+        check_cost(x, schema, e, message, here);
     }
     arena_release(&a);
 }
@@ -446,6 +518,13 @@ static void check_rules(struct structural *x, yyjson_val *s, enum level level,
     }
 }
 
+/* How often the elements of a place can be there. */
+static uint64_t times_of(uint64_t times, yyjson_val *limit) {
+    double d = yyjson_is_num(limit) ? yyjson_get_num(limit) : -1;
+    return times == UNBOUNDED || d < 0 ? UNBOUNDED
+                                       : product(times, d > 1e15 ? (uint64_t)1e15 : (uint64_t)d);
+}
+
 static void visit(struct structural *x, yyjson_val *s, enum level level, const struct path *at) {
     if (!yyjson_is_obj(s) || x->c->n >= LIMIT_CRD_CAUSES || ++x->nodes > LIMIT_CRD_NODES ||
         !arena_charge(x->c->arena, 30 + yyjson_obj_size(s))) {
@@ -457,8 +536,12 @@ static void visit(struct structural *x, yyjson_val *s, enum level level, const s
     check_resource(x, s, level, at);
     check_rules(x, s, level, at);
     struct path items = path_member(at, "items"), more = path_member(at, "additionalProperties");
+    uint64_t here_times = x->times;
+    x->times = times_of(here_times, json_get(s, STR("maxItems")));
     visit(x, json_get(s, STR("items")), LEVEL_ITEM, &items);
+    x->times = times_of(here_times, json_get(s, STR("maxProperties")));
     visit(x, json_get(s, STR("additionalProperties")), LEVEL_FIELD, &more);
+    x->times = here_times;
     struct path props = path_member(at, "properties");
     yyjson_val *map = json_get(s, STR("properties")), *k;
     yyjson_obj_iter it = yyjson_obj_iter_with(map);
@@ -472,7 +555,8 @@ static void visit(struct structural *x, yyjson_val *s, enum level level, const s
                  is_int_or_string(json_get(yyjson_arr_get(all, 0), STR("anyOf"))), at);
 }
 
-void crd_structural(yyjson_val *schema, const struct path *at, struct causes *c) {
-    struct structural x = {.c = c};
+void crd_structural(yyjson_val *schema, yyjson_val *old, const struct path *at, struct causes *c) {
+    struct structural x = {.c = c, .times = 1, .costs = old == NULL || !json_equal(schema, old)};
     visit(&x, schema, LEVEL_ROOT, at);
+    check_total(&x, at);
 }
