@@ -96,6 +96,7 @@ static const char *const truths[] = {
     "duration('1500ms').getMilliseconds() == 1500",
     "int(timestamp('1970-01-01T00:01:00Z')) == 60 && timestamp(60) > timestamp(0)",
     "string(duration('90s')) == '90s'",
+    "'é日'.matches('^\\\\p{L}+$') && !'5'.matches('\\\\p{L}') && 'A'.matches('\\\\p{Lu}')",
     /* JSON patches */
     "jsonpatch.escapeKey('a/b~c') == 'a~1b~0c'",
 };

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "wire/text/regex_int.h"
+#include "wire/text/unicode_category.h"
 
 struct regex_builder {
     struct arena *a;
@@ -216,10 +217,15 @@ static void add(struct regex_machine *m, struct threads *t, uint32_t at, size_t 
     }
 }
 
+static bool in_categories(uint32_t set, uint32_t c) {
+    bool in = (set >> unicode_category(c) & 1) != 0;
+    return in != ((set & REGEX_OPPOSITE) != 0);
+}
+
 static bool in_class(const struct regex *re, const struct regex_inst *in, uint32_t c) {
     for (uint32_t i = 0; i < in->y; i++) {
         const struct regex_range *r = &re->ranges[in->x + i];
-        if (c >= r->lo && c <= r->hi) {
+        if (r->lo == REGEX_CATEGORIES ? in_categories(r->hi, c) : c >= r->lo && c <= r->hi) {
             return !in->negated;
         }
     }

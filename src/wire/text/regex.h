@@ -7,7 +7,7 @@
  *
  * Understood: literals, ., classes with ranges, \d \w \s and their opposites, [[:alpha:]], ^ $ \A \z \b \B, groups
  * (captured or not, named), | * + ? {n,m} and their lazy forms, the flags i m s U, \Q..\E, \x{..}, octal escapes.
- * Letters fold in ASCII only. Not understood: classes of Unicode (\pL), \C.
+ * Categories of Unicode (\pL, \p{Lu}, \P{N}). Letters fold in ASCII only. Not understood: scripts (\p{Greek}), \C.
  */
 #ifndef BERTH_WIRE_REGEX_H
 #define BERTH_WIRE_REGEX_H

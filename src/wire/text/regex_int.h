@@ -14,6 +14,9 @@ enum regex_assert {
     ASSERT_NOT_WORD,
 };
 
+/* lo REGEX_CATEGORIES: hi is a set of categories (unicode_category.h), with REGEX_OPPOSITE those in none of it. */
+#define REGEX_CATEGORIES UINT32_C(0xffffffff)
+#define REGEX_OPPOSITE UINT32_C(0x80000000)
 struct regex_range {
     uint32_t lo, hi;
 };

@@ -5,6 +5,7 @@
  */
 #include "base/limits.h"
 #include "wire/text/regex_int.h"
+#include "wire/text/unicode_category.h"
 
 enum { FLAG_FOLD = 1, FLAG_DOT_NEWLINE = 2, FLAG_LINES = 4, FLAG_LAZY = 8 };
 #define LAST_CHAR 0x10FFFFu
@@ -159,6 +160,34 @@ static bool add_escape_class(struct regex_parser *x, char c) {
     return false;
 }
 
+/* \p{L}, \pL, \P{Lu}, \p{^Nd}: true when there is one at the backslash; it is taken. */
+static bool add_unicode_class(struct regex_parser *x) {
+    if (x->end - x->p < 3 || x->p[0] != '\\' || (x->p[1] != 'p' && x->p[1] != 'P')) {
+        return false;
+    }
+    bool opposite = x->p[1] == 'P';
+    struct str name = str_from(x->p + 2, 1);
+    x->p += 3;
+    if (name.p[0] == '{') {
+        opposite ^= take(x, '^');
+        const char *start = x->p;
+        while (x->p < x->end && *x->p != '}') {
+            x->p++;
+        }
+        name = str_from(start, (size_t)(x->p - start));
+        if (!take(x, '}')) {
+            (void)bad(x, "invalid character class range");
+            return true;
+        }
+    }
+    uint32_t set = unicode_categories(name);
+    if (set == 0) {
+        (void)fail(x, ERR_UNSUPPORTED, "of the classes of Unicode only categories are understood");
+    }
+    add_range(x, REGEX_CATEGORIES, set | (opposite ? REGEX_OPPOSITE : 0));
+    return true;
+}
+
 static bool add_named_class(struct regex_parser *x) {
     static const struct {
         const char *name, *pairs;
@@ -241,9 +270,8 @@ static uint32_t escaped_char(struct regex_parser *x) {
     }
     bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '8' && c <= '9');
     if (letter) {
-        (void)(c == 'p' || c == 'P' || c == 'C'
-                   ? fail(x, ERR_UNSUPPORTED, "classes of Unicode are not understood")
-                   : bad(x, "invalid escape sequence"));
+        (void)(c == 'C' ? fail(x, ERR_UNSUPPORTED, "single bytes are not matched")
+                        : bad(x, "invalid escape sequence"));
         x->p++;
         return 0;
     }
@@ -260,6 +288,9 @@ static void class_item(struct regex_parser *x) {
     }
     if (at(x, '\\') && x->p + 1 < x->end && add_escape_class(x, x->p[1])) {
         x->p += 2;
+        return;
+    }
+    if (add_unicode_class(x)) {
         return;
     }
     uint32_t lo = class_char(x), hi = lo;
@@ -377,6 +408,13 @@ static struct regex_node *parse_escape(struct regex_parser *x) {
         n->n = (uint32_t)(x->ranges->n - first);
         return n;
     }
+    x->p--; /* to the backslash */
+    if (n != NULL && add_unicode_class(x)) {
+        n->first = (uint32_t)first;
+        n->n = (uint32_t)(x->ranges->n - first);
+        return x->code == 0 ? n : NULL;
+    }
+    x->p++;
     return one_char(x, escaped_char(x));
 }
 

@@ -69,7 +69,17 @@ static void test_refused(void **state) {
             fail_msg("%s is taken", bad[i]);
         }
     }
-    assert_int_equal(matches("\\pL", "x"), ERR_UNSUPPORTED);
+    assert_int_equal(matches("\\p{Greek}", "x"), ERR_UNSUPPORTED);
+    assert_int_equal(matches("\\C", "x"), ERR_UNSUPPORTED);
+    assert_int_equal(matches("\\p{L", "x"), ERR_SYNTAX);
+    assert_int_equal(matches("^\\p{L}+$", "xé日Ω"), 1);
+    assert_int_equal(matches("\\pL", "5 _"), 0);
+    assert_int_equal(matches("^\\PL+$", "5 _"), 1);
+    assert_int_equal(matches("^[\\p{Lu}\\p{Nd}_]+$", "ÄB٣_"), 1);
+    assert_int_equal(matches("^[\\p{Lu}]+$", "Äb"), 0);
+    assert_int_equal(matches("^[^\\pL]$", "é"), 0);
+    assert_int_equal(matches("^\\p{^L}\\p{Any}$", "5é"), 1);
+    assert_int_equal(matches("^\\p{Sc}$", "€"), 1);
     assert_int_equal(matches("((a{1000}){1000}){1000}", "x"), ERR_TOO_LARGE);
 }
 
