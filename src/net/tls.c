@@ -3,10 +3,12 @@
  */
 #include "net/tls.h"
 
+#include <assert.h>
 #include <openssl/core_names.h>
 #include <openssl/ecdsa.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
@@ -365,6 +367,13 @@ void tls_sha256_text(struct str data, char out[65]) {
         out[2 * i + 1] = digits[h[i] & 15];
     }
     out[64] = 0;
+}
+
+void tls_hmac_sha256(struct str key, struct str data, unsigned char out[32]) {
+    unsigned int n = 32;
+    const unsigned char *p =
+        HMAC(EVP_sha256(), key.p, (int)key.n, (const unsigned char *)data.p, data.n, out, &n);
+    assert(p != NULL && n == 32);
 }
 
 int tls_random(void *p, size_t n, struct err *err) {

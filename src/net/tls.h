@@ -57,6 +57,7 @@ int tls_verify_es256(struct tls_key *k, struct str data, const unsigned char sig
 void tls_sha256(struct str data, unsigned char out[32]);
 /* The same in lower-case hexadecimal, and a NUL. */
 void tls_sha256_text(struct str data, char out[65]);
+void tls_hmac_sha256(struct str key, struct str data, unsigned char out[32]);
 int tls_random(void *p, size_t n, struct err *err);
 
 #endif

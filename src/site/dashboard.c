@@ -32,6 +32,9 @@ void dashboard_free(struct dashboard *d) {
     while (d->asking) {
         dashboard_asking_free(d->asking);
     }
+    while (d->logins) {
+        dashboard_login_free(d->logins);
+    }
     mem_free(d);
 }
 
@@ -194,6 +197,8 @@ bool dashboard_answer(struct dashboard *d, struct http_request *r) {
     struct str path = http_path(r);
     if (str_is(path, "/dashboard/session")) {
         dashboard_session(d, r);
+    } else if (dashboard_login(d, r)) {
+        return true;
     } else if (str_starts(path, pages)) {
         send_page(d, r, str_skip(path, pages.n));
     } else if (str_starts(path, feeds)) {

@@ -7,6 +7,7 @@
  *     POST   /dashboard/session       {"token": "..."} or {"code": "..."}: 201, a cookie, and as GET
  *     GET    /dashboard/session       {"user", "groups", "expires", "world", "version"}, or 401
  *     DELETE /dashboard/session       signs out: 204
+ *     GET    /dashboard/ways, /dashboard/session/start, /dashboard/session/callback   see dashboard_login.c
  *     GET    /calendar/TOKEN.ics      a feed; whoever knows the token may read it
  *
  * Everything else is for whoever has the listener (the embedded API, or site/way/way.h), with the cookie's user.
@@ -20,6 +21,7 @@
 #include "base/log.h"
 #include "port/calendar_source.h"
 #include "site/assets.h"
+#include "site/oidc/oidc_login.h"
 #include "site/session.h"
 
 struct dashboard;
@@ -37,6 +39,9 @@ struct dashboard_options {
     /* The session ended before its time: what it holds open may be looked at. May be NULL. */
     void (*signed_out)(void *ctx);
     void *ctx;
+    /* Who signs people in with a browser, and what the page calls them; NULL: nobody */
+    struct oidc_login *login;
+    struct str login_name;
     /* Names besides addresses of loopback by which browsers may call a plain listener, or a proxy in front of it that
      * ends TLS. */
     const struct str *hosts; /* kept by the caller */

@@ -16,11 +16,19 @@ struct peer {
 struct dashboard {
     struct dashboard_options o;
     struct dashboard_asking *asking;
+    struct dashboard_login *logins;
     struct peer peers[PEERS_MAX];
 };
 
 /* dashboard_session.c */
 void dashboard_session(struct dashboard *d, struct http_request *r);
 void dashboard_asking_free(struct dashboard_asking *k);
+/* Whose token an issuer gave, and then to the pages, signed in or not. */
+void dashboard_identify_page(struct dashboard *d, struct http_request *r, struct str token);
+/* dashboard_login.c: false: it is not about that. */
+bool dashboard_login(struct dashboard *d, struct http_request *r);
+void dashboard_login_failed(struct dashboard *d, struct http_request *r, const char *why,
+                            const char *text);
+void dashboard_login_free(struct dashboard_login *l);
 
 #endif

@@ -28,6 +28,7 @@ struct dashboard_asking {
     struct http_request *r; /* NULL: it has ended */
     uint64_t number;        /* of the session that is looked at; 0: a new one is to be made */
     bool told;              /* identified was called */
+    bool page;              /* it is a page's address, and leads on */
     struct str token;       /* behind it */
 };
 
@@ -135,7 +136,7 @@ static void log_sign_in(struct dashboard *d, struct http_request *r, const struc
     }
 }
 
-static void opened(struct dashboard *d, struct http_request *r, const char *id) {
+static void opened(struct dashboard *d, struct http_request *r, const char *id, bool page) {
     const struct session *one = sessions_find(d->o.sessions, str_of(id));
     if (one == NULL) {
         refuse(r, ERR_UNAUTHORIZED, "the session has ended already");
@@ -143,6 +144,12 @@ static void opened(struct dashboard *d, struct http_request *r, const char *id) 
     }
     set_cookie(d, r, str_of(id), one->who.expires_ns);
     log_sign_in(d, r, one);
+    if (page) {
+        (void)http_add_header(r, "Location", STR("/dashboard/"));
+        private(r);
+        http_respond(r, 302, "text/plain; charset=utf-8", STR(""));
+        return;
+    }
     show(d, r, 201, one);
 }
 
@@ -174,7 +181,7 @@ static void asked_first(struct dashboard_asking *k, int code, const struct sessi
                         const struct err *err) {
     struct err mine = {0};
     char id[SESSION_ID_MAX];
-    if (code != ERR_UNAUTHORIZED) {
+    if (code != ERR_UNAUTHORIZED && !k->page) {
         give_back(k->d, k->r);
     }
     if (code == 0) {
@@ -183,8 +190,12 @@ static void asked_first(struct dashboard_asking *k, int code, const struct sessi
         code = sessions_open(k->d->o.sessions, &w, id, &mine);
         err = &mine;
     }
+    if (k->page && code != 0) {
+        dashboard_login_failed(k->d, k->r, "failed", err ? err->text : "");
+        return;
+    }
     if (code == 0) {
-        opened(k->d, k->r, id);
+        opened(k->d, k->r, id, k->page);
         return;
     }
     refuse(k->r, code, err && err->text[0] ? err->text : "the token cannot be looked at");
@@ -202,15 +213,15 @@ void dashboard_identified(struct dashboard_asking *k, int code, const struct ses
     }
 }
 
-static void identify(struct dashboard *d, struct http_request *r, struct str token,
-                     uint64_t number) {
+static void identify_for(struct dashboard *d, struct http_request *r, struct str token,
+                         uint64_t number, bool page) {
     struct dashboard_asking *k = mem_zalloc(sizeof(*k) + token.n);
     if (k == NULL) {
         refuse(r, ERR_NOMEM, "no memory for a session");
         return;
     }
     *k = (struct dashboard_asking){
-        .d = d, .r = r, .number = number, .next = d->asking, .prev = &d->asking};
+        .d = d, .r = r, .number = number, .page = page, .next = d->asking, .prev = &d->asking};
     if (k->next) {
         k->next->prev = &k->next;
     }
@@ -219,6 +230,15 @@ static void identify(struct dashboard *d, struct http_request *r, struct str tok
     k->token = str_from((char *)(k + 1), token.n);
     http_set_user(r, k, closed);
     d->o.identify(d->o.ctx, k->token, k);
+}
+
+static void identify(struct dashboard *d, struct http_request *r, struct str token,
+                     uint64_t number) {
+    identify_for(d, r, token, number, false);
+}
+
+void dashboard_identify_page(struct dashboard *d, struct http_request *r, struct str token) {
+    identify_for(d, r, token, 0, true);
 }
 
 /* ---- requests ---- */
@@ -251,7 +271,7 @@ static void sign_in(struct dashboard *d, struct http_request *r) {
         explicit_bzero((void *)(uintptr_t)token.p, token.n);
         explicit_bzero((void *)(uintptr_t)http_body(r).p, http_body(r).n);
     } else if (token.n == 0 && sessions_redeem(d->o.sessions, code, id, &err) == 0) {
-        opened(d, r, id); /* which is known at once: wrong ones keep no right one out */
+        opened(d, r, id, false); /* which is known at once: wrong ones keep no right one out */
     } else if (token.n == 0 && may_try(d, r, OF_CODES)) {
         charge(d, r, OF_CODES);
         refuse(r, err.code, err.text);

@@ -8,6 +8,8 @@ import json
 import os
 import re
 import secrets
+import shutil
+import socket
 import ssl
 import subprocess
 import sys
@@ -99,15 +101,23 @@ class Provider:
         return json.loads(text)["id_token"]
 
 
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
 class World:
     """A provider, and a `berth up` that takes its tokens."""
 
     def __init__(self, program, kubectl):
         self.berth = Berth(program, kubectl, gpus="none")
+        self.site = f"http://127.0.0.1:{free_port()}"
         self.provider = Provider(self.berth.root)
         self.berth.args += ["--no-node", "--oidc-issuer-url", self.provider.issuer, "--oidc-client-id", "berth",
                             "--oidc-ca-file", self.provider.ca, "--oidc-username-prefix", "idp:", "--oidc-groups-claim",
-                            "groups", "--oidc-groups-prefix", "idp:", "--oidc-signing-algs", "RS256,PS256,ES256"]
+                            "groups", "--oidc-groups-prefix", "idp:", "--oidc-sign-in", "Example", "--oidc-scopes",
+                            "openid groups", "--dashboard", self.site[7:], "--oidc-signing-algs", "RS256,PS256,ES256"]
 
     def __enter__(self):
         original = self.berth.kubectl
@@ -271,6 +281,63 @@ def test_rights_end(w):
 def test_certificates(w):
     """Who has no token gets a certificate: asked for by one, approved by another."""
     certificates.run(w)
+
+
+def visit(w, path, cookie=""):
+    """(status, headers) of a GET at the dashboard's own listener."""
+    opener = urllib.request.build_opener(NoRedirect)
+    try:
+        with opener.open(urllib.request.Request(w.site + path, headers={"Cookie": cookie} if cookie else {})) as answer:
+            return answer.status, answer.headers
+    except urllib.error.HTTPError as e:
+        return e.code, e.headers
+
+
+def test_way_back(w):
+    """The way to the issuer says what it must; only the browser that went comes back."""
+    wait_for("the issuer", lambda: "/auth?" in visit(w, "/dashboard/session/start")[1]["Location"])
+    status, headers = visit(w, "/dashboard/session/start")
+    to = urllib.parse.urlparse(headers["Location"])
+    query = {k: v[0] for k, v in urllib.parse.parse_qs(to.query).items()}
+    check(status == 302 and f"https://{to.netloc}" == w.provider.issuer, headers)
+    check(query["redirect_uri"] == w.site + "/dashboard/session/callback" and query["code_challenge_method"] == "S256" and
+          query["response_type"] == "code" and query["scope"] == "openid groups" and query["client_id"] == "berth", query)
+    check(len({query["state"], query["nonce"], query["code_challenge"]}) == 3 and len(query["state"]) == 43, query)
+    cookie = headers["Set-Cookie"]
+    check(re.fullmatch(r"berth-login=[\w-]{59}; Path=/dashboard/session; HttpOnly; SameSite=Lax; Max-Age=600", cookie), cookie)
+    mine = cookie.split(";")[0]
+    other = visit(w, "/dashboard/session/start")[1]
+    theirs = urllib.parse.parse_qs(urllib.parse.urlparse(other["Location"]).query)["state"][0]
+    back = "/dashboard/session/callback?code=c&state="
+    aged = "berth-login=" + "0" * 15 + mine[len("berth-login=") + 15:]
+    for what, path, sent in (("no cookie", back + query["state"], ""), ("another's state", back + theirs, mine),
+                             ("no state", back, mine), ("no code", "/dashboard/session/callback?state=" + query["state"], mine),
+                             ("an old cookie", back + query["state"], aged),
+                             ("another issuer", back + query["state"] + "&iss=https%3A%2F%2Fevil", mine)):
+        status, headers = visit(w, path, sent)
+        check(status == 302 and headers["Location"] == "/dashboard/?signin=old", f"{what}: {status} {headers}")
+        check("berth-login=; " in headers["Set-Cookie"] and len(headers.get_all("Set-Cookie")) == 1, f"{what}: no session")
+    status, headers = visit(w, back + query["state"], mine)
+    check(headers["Location"] == "/dashboard/?signin=failed", f"a code that the issuer did not give: {headers}")
+    check(visit(w, "/dashboard/session/callback?error=access_denied&state=x", mine)[1]["Location"] ==
+          "/dashboard/?signin=refused", "the issuer's no")
+
+
+def test_browser(w):
+    """Somebody signs in with Chromium, and out."""
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    web = os.path.join(HERE, "..", "..", "web", "node_modules", "playwright-core")
+    if not chromium or not os.path.isdir(web):
+        print("        test_browser: skipped: no chromium, or no playwright-core in web/node_modules")
+        return
+    w.berth.kubectl("create", "clusterrolebinding", "view", "--clusterrole=view", "--group=idp:dev")
+    wait_for("the issuer", lambda: "/auth?" in visit(w, "/dashboard/session/start")[1]["Location"])
+    done = subprocess.run(["node", os.path.join(HERE, "signin.mjs"), w.site, chromium, os.environ.get("SHOTS", "")],
+                          capture_output=True, text=True, timeout=180, check=False)
+    check(done.returncode == 0, done.stdout + done.stderr)
+    with open(w.berth.log.name, encoding="utf-8") as f:
+        log = f.read()
+    check("idp:ann signed in from" in log and "eyJ" not in log and "code=" not in log, log)
 
 
 def start(f, program, kubectl):

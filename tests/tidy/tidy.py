@@ -102,6 +102,7 @@ FOLDERS = {
     "server/talk": "server/kit",
     "server/policies": "server/kit",
     "server/write": "server/kit server/managed server/policies",
+    "site": "site/oidc",
     "site/way": "site",
     "wire": "wire/json wire/text",
     "world": "world/kit world/up world/operate world/simulate",

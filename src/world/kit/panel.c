@@ -31,6 +31,8 @@ struct panel *panel_new(const struct panel_options *o, struct err *err) {
         .world = o->world,
         .calendar = o->calendar,
         .identify = o->identify,
+        .login = o->login,
+        .login_name = o->login_name,
         .signed_out = o->signed_out,
         .ctx = o->ctx,
         .hosts = o->at->hosts,

@@ -36,6 +36,8 @@ struct panel_options {
     const struct panel_at *at; /* kept by the caller */
     const struct calendar_seat *calendar;
     bool allow_any;
+    struct oidc_login *login; /* as dashboard_options; NULL: nobody */
+    struct str login_name;
     void (*identify)(void *ctx, struct str token, struct dashboard_asking *k);
     void (*signed_out)(void *ctx); /* may be NULL */
     bool (*head)(

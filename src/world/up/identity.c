@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "kube/file.h"
 
-enum { ASKING_ARENA_BYTES = 1 << 20 };
+enum { ASKING_ARENA_BYTES = 1 << 20, SECRET_BYTES_MAX = 4096 };
 
 /* The dashboard asked about a token whose issuer is asked for its keys. */
 struct token_question {
@@ -18,6 +18,7 @@ struct token_question {
 
 struct identity {
     struct oidc *oidc;
+    struct oidc_login *login;
     struct token_question *questions;
 };
 
@@ -50,13 +51,33 @@ int identity_config(const struct identity_at *at, struct oidc_config *ret_config
     return 0;
 }
 
-int identity_new(struct loop *l, struct log *log, const struct oidc_config *config,
-                 struct identity **ret, struct err *err) {
+/* The first audience is the client that people sign in with. */
+static int make_login(struct identity *x, struct loop *l, const struct identity_at *at,
+                      struct oidc_config *config, struct err *err) {
+    struct oidc_login_options o = {.loop = l,
+                                   .oidc = x->oidc,
+                                   .issuer_url = config->issuers[0].url,
+                                   .client_id = config->issuers[0].audiences[0],
+                                   .scopes = at->scopes,
+                                   .redirect = at->redirect};
+    if (at->secret_file) {
+        int r = kube_file_read(&config->arena, at->secret_file, SECRET_BYTES_MAX, &o.secret, err);
+        if (r != 0) {
+            return err_wrap(err, "--oidc-client-secret-file");
+        }
+        o.secret = str_trim(o.secret);
+    }
+    return oidc_login_new(&o, &x->login, err);
+}
+
+int identity_new(struct loop *l, struct log *log, const struct identity_at *at,
+                 struct oidc_config *config, struct identity **ret, struct err *err) {
     struct identity *x = mem_zalloc(sizeof(*x));
     if (x == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     int r = config->n ? oidc_new(l, log, config, &x->oidc, err) : 0;
+    r = r || at->sign_in.n == 0 ? r : make_login(x, l, at, config, err);
     if (r != 0) {
         identity_free(x);
         return r;
@@ -81,12 +102,17 @@ void identity_free(struct identity *x) {
     while (x->questions) {
         question_free(x->questions);
     }
+    oidc_login_free(x->login);
     oidc_free(x->oidc);
     mem_free(x);
 }
 
 struct oidc *identity_oidc(struct identity *x) {
     return x->oidc;
+}
+
+struct oidc_login *identity_login(struct identity *x) {
+    return x->login;
 }
 
 /* ---- the dashboard's questions ---- */

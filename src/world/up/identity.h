@@ -17,6 +17,9 @@ struct identity_at {
     struct oidc_flags flags; /* no issuer_url: none */
     const char *ca_file;     /* of the issuer; NULL: the system's authorities */
     struct str required[OIDC_REQUIRED_MAX];
+    /* The dashboard's signing in, at the first issuer: what the page calls it (empty: none), ... */
+    struct str sign_in, scopes, redirect;
+    const char *secret_file; /* of a confidential client; NULL: it is a public one */
 };
 
 struct identity;
@@ -26,9 +29,10 @@ int identity_options_read(const struct cli_args *a, struct identity_at *ret, str
 /* Reads the files. *ret_config has no issuers when none was asked for. The config is released by the caller. */
 int identity_config(const struct identity_at *at, struct oidc_config *ret_config, struct err *err);
 
-/* The config is kept. */
-int identity_new(struct loop *l, struct log *log, const struct oidc_config *config,
-                 struct identity **ret, struct err *err);
+/* Both are kept. */
+int identity_new(struct loop *l, struct log *log, const struct identity_at *at,
+                 struct oidc_config *config, struct identity **ret, struct err *err);
+struct oidc_login *identity_login(struct identity *x); /* NULL: nobody signs in with a browser */
 void identity_free(struct identity *x); /* NULL is a no-op; after the server and the policy */
 struct oidc *identity_oidc(struct identity *x); /* NULL: there are no issuers */
 
@@ -63,6 +67,14 @@ void identity_ask(struct identity *x, struct policy *p, struct str token,
         {"oidc-required-claim", 0, "CLAIM=VALUE", "its tokens must have it", NULL, true}, {        \
         "oidc-signing-algs", 0, "LIST", "of its tokens, RS256,ES256,...; else RS256", NULL, false  \
     }
-enum { IDENTITY_N_OPTIONS = 10 };
+#define SIGN_IN_OPTIONS                                                                            \
+    {"oidc-sign-in", 0,    "NAME", "the dashboard offers to sign in with it, by this name",        \
+     NULL,           false},                                                                       \
+        {"oidc-scopes", 0, "LIST", "asked for then; else openid profile email", NULL, false},      \
+        {"oidc-client-secret-file", 0, "FILE", "of a confidential client", NULL, false}, {         \
+        "oidc-redirect-url", 0, "URL", "the registered address, where proxies change it", NULL,    \
+            false                                                                                  \
+    }
+enum { IDENTITY_N_OPTIONS = 14 };
 
 #endif

@@ -8,6 +8,10 @@ static struct str given(const struct cli_args *a, const char *name) {
 int identity_options_read(const struct cli_args *a, struct identity_at *ret, struct err *err) {
     struct identity_at at = {.config_file = cli_value(a, "authentication-config"),
                              .ca_file = cli_value(a, "oidc-ca-file"),
+                             .sign_in = given(a, "oidc-sign-in"),
+                             .scopes = given(a, "oidc-scopes"),
+                             .redirect = given(a, "oidc-redirect-url"),
+                             .secret_file = cli_value(a, "oidc-client-secret-file"),
                              .flags = {.issuer_url = given(a, "oidc-issuer-url"),
                                        .client_id = given(a, "oidc-client-id"),
                                        .username_claim = given(a, "oidc-username-claim"),
@@ -33,6 +37,15 @@ int identity_options_read(const struct cli_args *a, struct identity_at *ret, str
         return err_set(err, ERR_BAD_REQUEST,
                        "--authentication-config and --oidc-issuer-url exclude each other");
     }
+    if (at.sign_in.n && f->issuer_url.n == 0 && at.config_file == NULL) {
+        return err_set(err, ERR_BAD_REQUEST, "--oidc-sign-in needs an issuer");
+    }
+    if ((at.scopes.n || at.redirect.n || at.secret_file) && at.sign_in.n == 0) {
+        return err_set(err, ERR_BAD_REQUEST,
+                       "--oidc-scopes, --oidc-client-secret-file and --oidc-redirect-url need "
+                       "--oidc-sign-in");
+    }
+    at.scopes = at.scopes.n ? at.scopes : STR("openid profile email");
     *ret = at;
     return 0;
 }

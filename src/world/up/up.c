@@ -369,6 +369,8 @@ static int make_panel(struct up *u, struct err *err) {
         .at = &u->o.dashboard,
         .calendar = &u->calendar,
         .identify = identify,
+        .login = identity_login(u->identity),
+        .login_name = u->o.identity.sign_in,
         .signed_out = signed_out,
         .head = to_server_head,
         .api = to_server,
@@ -442,7 +444,7 @@ static int make_server(struct up *u, struct err *err) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     count_refusing(u);
-    int r = identity_new(u->loop, &u->log.log, &u->issuers, &u->identity, err);
+    int r = identity_new(u->loop, &u->log.log, &u->o.identity, &u->issuers, &u->identity, err);
     r = r ? r : make_panel(u, err);
     r = r ? r : make_policy(u, err);
     if (r != 0) {

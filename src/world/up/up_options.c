@@ -25,6 +25,7 @@ const struct cli_option up_option_rows[UP_OPTIONS] = {
      false},
     DASHBOARD_HOST_OPTION,
     IDENTITY_OPTIONS,
+    SIGN_IN_OPTIONS,
     GPUS_OPTION,
     {"config", 0, "FILE", "Kueue's Configuration: fair sharing, readiness, resources, ...", NULL,
      false},

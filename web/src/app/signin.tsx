@@ -12,7 +12,7 @@ import { Title } from '@patternfly/react-core/dist/esm/components/Title';
 import EyeIcon from '@patternfly/react-icons/dist/esm/icons/eye-icon';
 import EyeSlashIcon from '@patternfly/react-icons/dist/esm/icons/eye-slash-icon';
 import { useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react';
-import { ApiError } from '../data/client.ts';
+import { ApiError, json } from '../data/client.ts';
 import { strings } from '../strings.ts';
 import { Brand, ThemeSwitch } from './masthead.tsx';
 import { BASE, navigate } from './router.tsx';
@@ -29,6 +29,16 @@ function takeCode(): string | undefined {
   return m?.[1];
 }
 
+// Why signing in at an issuer failed, in a word, taken out of the address as well.
+function takeFailure(): string {
+  const why = new URLSearchParams(location.search).get('signin');
+  if (why === null) {
+    return '';
+  }
+  history.replaceState(null, '', location.pathname);
+  return why === 'old' ? s.issuerOld : why === 'refused' ? s.issuerRefused : s.issuerFailed;
+}
+
 export function SignIn(): ReactNode {
   const { signIn, lost } = useSession();
   const [token, setToken] = useState('');
@@ -36,7 +46,19 @@ export function SignIn(): ReactNode {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState('');
   const [byLink, setByLink] = useState(false);
+  const [issuer, setIssuer] = useState('');
   const began = useRef(false);
+
+  useEffect(() => {
+    let gone = false;
+    json<{ issuer: string | null }>('/dashboard/ways').then(
+      (w) => !gone && setIssuer(w.issuer ?? ''),
+      () => undefined, // by a token, then
+    );
+    return () => {
+      gone = true;
+    };
+  }, []);
 
   useEffect(() => {
     document.title = `${s.title} · ${strings.product}`;
@@ -44,6 +66,7 @@ export function SignIn(): ReactNode {
       return;
     }
     began.current = true;
+    setError(takeFailure());
     const code = takeCode();
     if (!code) {
       return;
@@ -97,6 +120,14 @@ export function SignIn(): ReactNode {
               </p>
             ) : (
               <Form onSubmit={submit}>
+                {issuer && (
+                  <>
+                    <Button component="a" href="/dashboard/session/start" isBlock data-testid="signin-issuer">
+                      {s.issuer(issuer)}
+                    </Button>
+                    <p className="b-signin-or">{s.or}</p>
+                  </>
+                )}
                 <FormGroup label={s.token} fieldId="token" isRequired>
                   <InputGroup>
                     <InputGroupItem isFill>
@@ -125,7 +156,7 @@ export function SignIn(): ReactNode {
                     </HelperText>
                   </FormHelperText>
                 </FormGroup>
-                <Button type="submit" isBlock isDisabled={!token.trim()} isLoading={busy} spinnerAriaLabel={s.busy}>
+                <Button type="submit" variant={issuer ? 'secondary' : 'primary'} isBlock isDisabled={!token.trim()} isLoading={busy} spinnerAriaLabel={s.busy}>
                   {s.go}
                 </Button>
               </Form>
