@@ -131,7 +131,7 @@ const struct kind kind_cron_job = {
     .singular = "cronjob",
     .short_names = (const char *const[]){"cj", NULL},
     .categories = (const char *const[]){"all", NULL},
-    .flags = KIND_NAMESPACED | KIND_STATUS | KIND_GENERATION,
+    .flags = KIND_NAMESPACED | KIND_STATUS | KIND_GENERATION | KIND_STATUS_NOTES,
     .versions = &(const struct kind_version){.version = "v1", .schema = &schema_cron_job},
     .n_versions = 1,
     .columns = columns,

@@ -69,7 +69,7 @@ const struct kind kind_disruption_budget = {
     .plural = "poddisruptionbudgets",
     .singular = "poddisruptionbudget",
     .short_names = (const char *const[]){"pdb", NULL},
-    .flags = KIND_NAMESPACED | KIND_STATUS | KIND_GENERATION,
+    .flags = KIND_NAMESPACED | KIND_STATUS | KIND_GENERATION | KIND_STATUS_NOTES,
     .versions = &(const struct kind_version){.version = "v1", .schema = &schema_disruption_budget},
     .n_versions = 1,
     .columns = columns,

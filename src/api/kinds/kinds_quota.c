@@ -152,7 +152,8 @@ const struct kind kind_resource_quota = {
     .plural = "resourcequotas",
     .singular = "resourcequota",
     .short_names = (const char *const[]){"quota", NULL},
-    .flags = KIND_NAMESPACED | KIND_STATUS | KIND_CREATE_ON_UPDATE | KIND_RETURNS_DELETED,
+    .flags = KIND_NAMESPACED | KIND_STATUS | KIND_STATUS_NOTES | KIND_CREATE_ON_UPDATE |
+             KIND_RETURNS_DELETED,
     .versions = &(const struct kind_version){.version = "v1", .schema = &schema_namespace_quota},
     .n_versions = 1,
     .columns = columns,

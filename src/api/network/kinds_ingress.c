@@ -493,7 +493,7 @@ const struct kind kind_ingress = {
     .plural = "ingresses",
     .singular = "ingress",
     .short_names = (const char *const[]){"ing", NULL},
-    .flags = KIND_NAMESPACED | KIND_STATUS | KIND_GENERATION,
+    .flags = KIND_NAMESPACED | KIND_STATUS | KIND_GENERATION | KIND_STATUS_NOTES,
     .versions = &(const struct kind_version){.version = "v1", .schema = &schema_ingress},
     .n_versions = 1,
     .columns = ingress_columns,

@@ -291,6 +291,10 @@ int codec_validate_status_in(const struct kind *k, const struct kind_version *kv
         validate_field(&v, f, status, f->shape == FIELD_ONE ? json_get(old, here.name) : NULL,
                        &here);
     }
+    if (k->flags & KIND_STATUS_NOTES) {
+        struct path meta = path_member(NULL, "metadata"), at = path_member(&meta, "annotations");
+        check_annotations(causes, &at, json_mpath(obj, "metadata.annotations"));
+    }
     if (s->custom != NULL) { /* with old to compare with, what did not change costs little */
         crd_validate(s->custom, obj, old, causes);
     }

@@ -72,6 +72,8 @@ enum kind_flag {
     /* Computed when asked for, by whoever registered for it (port/virtual.h): get, list and watch; with KIND_VIRTUAL
      * create; with subresources only get of those. */
     KIND_COMPUTED = 1 << 12,
+    /* Who writes the status may write annotations with it, but those that steer (status_notes.h): as in Kubernetes. */
+    KIND_STATUS_NOTES = 1 << 15,
 };
 
 struct kind {

@@ -1,6 +1,7 @@
 /* pipeline: see pipeline.h. Each verb is a short list of steps; a step fills w->failure and
  * returns its code. */
 #include "server/write/pipeline.h"
+#include "server/kit/status_notes.h"
 
 #include "api/schema/codec.h"
 #include "api/schema/codec_encode.h"
@@ -542,7 +543,9 @@ static int keep_other_half(struct write *w) {
         return r ? r : json_mset(w->doc, kept, STR("status"), taken);
     }
     if (status) {
-        return json_mset(w->doc, kept, STR("status"), taken);
+        bool notes = w->req->kind->flags & KIND_STATUS_NOTES;
+        int r = notes ? status_notes(w->doc, json_mpath(root, "metadata.annotations"), kept) : 0;
+        return r ? r : json_mset(w->doc, kept, STR("status"), taken);
     }
     yyjson_mut_val *spec = json_mensure(w->doc, kept, "spec");
     return spec == NULL ? ERR_NOMEM : json_mset(w->doc, spec, str_of(member), taken);
