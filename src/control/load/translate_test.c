@@ -100,7 +100,7 @@ static void queue(void **state) {
 static const char WORKLOAD[] =
     "{\"metadata\":{\"name\":\"w\",\"namespace\":\"d\",\"uid\":\"u1\",\"creationTimestamp\":"
     "\"2026-01-05T09:00:00Z\"},\"spec\":{\"priority\":7,\"podSets\":[{\"name\":\"main\",\"count\":"
-    "4,"
+    "4,\"topologyRequest\":{\"required\":\"rack\"},"
     "\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"limits\":{"
     "\"nvidia.com/mig-1g.18gb\":\"1\"}}}]}}}]},\"status\":{\"reclaimablePods\":[{\"name\":\"main\","
     "\"count\":1}],\"admission\":{\"clusterQueue\":\"q\",\"podSetAssignments\":[{\"name\":\"main\","
@@ -118,6 +118,7 @@ static void workload_and_placement(void **state) {
     assert_int_equal(translate_workload(w, STR("q"), &arena, &in), 0);
     assert_int_equal(in.priority, 7);
     assert_int_equal(in.sets[0].count, 3);
+    assert_str_eq(in.sets[0].shape->together, STR("rack"));
     assert_int_equal(translate_admission(w, e, queue_settings_defaults(), &arena, &held, &n), 0);
     assert_int_equal(n, 1);
     assert_int_equal(held[0].v, 3); /* what is reclaimable is not held */

@@ -190,6 +190,7 @@ static int set_of(const struct workload *w, const struct pod_set *s,
     if (r != 0) {
         return r;
     }
+    shape->together = s->topology_request != NULL ? s->topology_request->required : (struct str){0};
     int32_t count = s->count;
     for (size_t k = 0;
          w->status != NULL && settings->gates.reclaimable_pods && k < w->status->reclaimable_pods.n;

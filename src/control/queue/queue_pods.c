@@ -228,6 +228,7 @@ static int seat_for(struct queue_controller *c, const struct object *o, const st
     if (r != 0) {
         return r;
     }
+    shape.together = meta_annotation(p->metadata, "kueue.x-k8s.io/podset-required-topology");
     struct kin kin = kin_of(c, o);
     struct str set = set_of(c, o, kin.workload);
     struct place_input in = place_of(&shape, set, v, n);

@@ -295,6 +295,54 @@ static void slices(void **state) {
     end(&s);
 }
 
+static const char RACK[] = "kueue.x-k8s.io/podset-required-topology";
+
+static void rack(struct scene *s, const char *name, const char *value) {
+    char json[128];
+    node(s, name, true);
+    snprintf(json, sizeof(json), "{\"metadata\":{\"labels\":{\"rack\":\"%s\"}}}", value);
+    fake_world_patch(&s->w, "Node", "", name, "", json);
+}
+
+static void on_a_rack(struct scene *s, const char *name, int count) {
+    char json[1024];
+    snprintf(
+        json, sizeof(json),
+        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":"
+        "\"%s\",\"namespace\":\"default\"},\"spec\":{\"queueName\":\"lq\",\"active\":true,"
+        "\"podSets\":[{\"name\":\"main\",\"count\":%d,\"topologyRequest\":{\"required\":\"rack\"},"
+        "\"template\":{\"metadata\":{\"annotations\":{\"%s\":\"rack\"}},\"spec\":{"
+        "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+        "\"resources\":{\"requests\":{%s},\"limits\":{%s}}}]}}}]}}",
+        name, count, RACK, SLICE, SLICE);
+    fake_world_put(&s->w, json);
+}
+
+/* A pod set that requires a topology level has all of its pods where that label has one value, or none. */
+static void on_one_rack(void **state) {
+    struct scene s;
+    start(&s);
+    quota(&s, "12", "BestEffortFIFO");
+    rack(&s, "n1", "a");
+    rack(&s, "n2", "b");
+    rack(&s, "n3", "b");
+    on_a_rack(&s, "five", 5);
+    on_a_rack(&s, "three", 3);
+    on_a_rack(&s, "four", 4);
+    settle(&s);
+    assert_string_equal(fake_world_condition(get(&s, "five"), "Admitted"), "True");
+    struct str five = get(&s, "five")->json;
+    assert_true(str_contains(five, STR("n2")) && str_contains(five, STR("n3")));
+    assert_false(str_contains(five, STR("n1")));
+    assert_string_equal(fake_world_condition(get(&s, "three"), "Admitted"), "True");
+    struct str three = get(&s, "three")->json;
+    assert_false(str_contains(three, STR("n2")) || str_contains(three, STR("n3")));
+    assert_string_equal(fake_world_condition_message(get(&s, "four"), "QuotaReserved"),
+                        "quota is available, but no nodes with one value of label rack have room "
+                        "for all 4 pods (pod set main; 0 of 4 pods would have a place)");
+    end(&s);
+}
+
 static void more_than_its_seat(void **state) {
     struct scene s;
     start(&s);
@@ -639,6 +687,7 @@ int main(void) {
         cmocka_unit_test(drained),
         cmocka_unit_test(limit_range),
         cmocka_unit_test(slices),
+        cmocka_unit_test(on_one_rack),
         cmocka_unit_test(more_than_its_seat),
         cmocka_unit_test(job),
         cmocka_unit_test(no_devices),

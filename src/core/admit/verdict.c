@@ -166,6 +166,10 @@ static void place_text(const struct verdict *v, const struct names *resources, s
               "of Berth: let it ask for fewer at once, or make several of it",
               (long long)w->need, (long long)w->most);
         break;
+    case PLACE_NO_DOMAIN:
+        buf_f(b, "no nodes with one value of label %.*s have room for all %lld pods",
+              STR_ARG(w->label), (long long)w->need);
+        break;
     case PLACE_NO_TOGETHER:
     case PLACE_OK:
         buf_c(b, "no single node has room for all that one pod asks for");

@@ -14,6 +14,8 @@
  * lost, then fewest changes of MIG mode, then the fuller GPU, then node name, GPU index, start. Pods without devices go
  * where there are fewest GPUs, then to the fuller node. Nothing depends on addresses or hashes.
  *
+ * Pods of a set whose shape says `together` go where that node label has one value, all or none (pool_domain.c).
+ *
  * Pins promise places to a queue: its pods get exactly those, as far as the queue has pins of the resource they ask
  * for; everybody else passes over them while there is another place, and may sit there while there is none, until a
  * trial for the queue lifts him.
@@ -104,6 +106,7 @@ enum place_trouble {
     PLACE_NO_GPU,      /* no node has `need` whole GPUs */
     PLACE_TAKEN,       /* all seats of its workload have pods that have not ended */
     PLACE_NO_TOGETHER, /* each part fits somewhere, not all on one node */
+    PLACE_NO_DOMAIN, /* no nodes with one value of `label` have room for all `need` pods of a set */
     PLACE_TOO_MANY, /* a workload takes `need` places, and may have `most` (LIMIT_WORKLOAD_PLACES) */
     PLACE_TOO_MANY_PLAIN, /* the same of its pods without devices (LIMIT_WORKLOAD_PLAIN) */
     PLACE_SMALL, /* a pod asks for `need` of a device, and its place in its workload has `most` */
@@ -114,6 +117,7 @@ struct place_why {
     enum place_trouble trouble;
     struct str set; /* of the request */
     uint32_t resource;
+    struct str label;     /* PLACE_NO_DOMAIN: of the shape */
     struct str profile;   /* PLACE_NO_SLICE: "2g.35gb", in the pool's memory */
     int64_t need, most;   /* amounts; whole GPUs; for slices: the most free slices on one GPU */
     int32_t nodes, gpus;  /* matching ones that are in service */

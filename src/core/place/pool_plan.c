@@ -286,9 +286,11 @@ struct pool_node *plan_pod(const struct pool *p, const struct place_input *in, b
     if (m->in != NULL && plan_alike(m->in, in)) {
         return ranks_next(p, in, m, cost, ret);
     }
+    const size_t count = m->among != NULL ? m->n_among : p->nodes.n;
     ranks_begin(m, more ? in : NULL);
-    *cost += 1 + p->nodes.n;
-    for (size_t i = 0; i < p->nodes.n; i++) {
+    *cost += 1 + count;
+    for (size_t k = 0; k < count; k++) {
+        const size_t i = m->among != NULL ? m->among[k] : k;
         struct pool_node *n = p->nodes.v[i];
         struct fitting t;
         if (!plan_eligible(n, in) || !plan_node_try(p, n, in, &t)) {
@@ -440,39 +442,54 @@ int plan_order(const struct pool *p, const struct place_input *in, size_t n, str
     return 0;
 }
 
-int pool_plan(struct pool *p, struct str workload, struct str pod, const struct place_input *in,
-              size_t n, bool *ret_placed, struct place_why *why) {
+static int seat_add(struct plan_walk *w, size_t at, bool more, bool *ret_placed) {
+    return pod_plan(w->p, w->ctx, &w->in[at], more, &w->memo, ret_placed);
+}
+
+static void seats_drop(struct plan_walk *w, size_t n) {
+    for (; n > 0; n--) {
+        pool_seat_drop(w->p, w->p->last); /* newest first */
+    }
+}
+
+/* `as`: whose the seats are. */
+static int seats_plan(struct pool *p, struct seat *as, const struct place_input *in, size_t n,
+                      bool *ret_placed, struct place_why *why) {
     struct turn *turns;
     int r = plan_order(p, in, n, &turns);
     if (r != 0) {
         return r;
     }
-    const struct seat as = {.workload = workload, .pod = pod};
-    struct plan_memo memo = {0};
-    struct seat *before = p->last;
-    bool placed = true;
-    size_t done = 0;
+    struct plan_walk w = {.p = p,
+                          .workload = as->workload,
+                          .in = in,
+                          .turns = turns,
+                          .n = n,
+                          .cost = &p->plan_cost,
+                          .add = seat_add,
+                          .drop = seats_drop,
+                          .ctx = as};
+    bool placed;
     p->plan_cost = n;
-    for (; done < n && placed && r == 0; done++) {
-        const struct place_input *one = &in[turns[done].at];
-        bool more = done + 1 < n && plan_alike(one, &in[turns[done + 1].at]);
-        r = pod_plan(p, &as, one, more, &memo, &placed);
-    }
-    plan_memo_release(&memo);
+    r = plan_walk(&w, &placed);
     if (r == 0 && !placed) {
-        p->plan_cost += p->nodes.n * (1 + in[turns[done - 1].at].n_amounts);
-        plan_why(p, &in[turns[done - 1].at], why);
-        why->placed = (int32_t)(done - 1);
-        why->pods = (int32_t)n;
+        p->plan_cost += p->nodes.n * (1 + in[turns[w.done].at].n_amounts);
+        plan_walk_why(&w, why);
     }
     mem_free(turns);
-    while ((r != 0 || !placed) && p->last != before) {
-        pool_seat_drop(p, p->last); /* undo, newest first */
+    if (r != 0 || !placed) {
+        seats_drop(&w, w.done);
     }
     if (r == 0) {
         *ret_placed = placed;
     }
     return r;
+}
+
+int pool_plan(struct pool *p, struct str workload, struct str pod, const struct place_input *in,
+              size_t n, bool *ret_placed, struct place_why *why) {
+    struct seat as = {.workload = workload, .pod = pod};
+    return seats_plan(p, &as, in, n, ret_placed, why);
 }
 
 size_t pool_plan_cost(const struct pool *p) {
@@ -481,15 +498,8 @@ size_t pool_plan_cost(const struct pool *p) {
 
 int pool_plan_loose(struct pool *p, struct str workload, struct str pod,
                     const struct place_input *in, bool *ret_placed, struct place_why *why) {
-    const struct seat as = {.workload = workload, .pod = pod, .loose = true};
-    struct plan_memo none = {0};
-    p->plan_cost = 0;
-    int r = pod_plan(p, &as, in, false, &none, ret_placed);
-    if (r == 0 && !*ret_placed) {
-        plan_why(p, in, why);
-        why->pods = 1;
-    }
-    return r;
+    struct seat as = {.workload = workload, .pod = pod, .loose = true};
+    return seats_plan(p, &as, in, 1, ret_placed, why);
 }
 
 int pool_replace(struct pool *p, struct str workload, struct str pod, const struct place_input *in,

@@ -187,6 +187,8 @@ VEC(rank_vec, struct plan_rank);
 struct plan_memo {                /* all 0: of nobody */
     const struct place_input *in; /* NULL: nothing is known */
     struct rank_vec ranks;        /* a heap */
+    const uint32_t *among;        /* only these nodes, by number; NULL: all */
+    size_t n_among;
 };
 void ranks_begin(struct plan_memo *m, const struct place_input *in);
 void ranks_add(struct plan_memo *m, size_t node, const struct score *score);
@@ -198,6 +200,26 @@ void plan_memo_release(struct plan_memo *m);
 void plan_pick(const struct pick *k, bool on);
 int plan_order(const struct pool *p, const struct place_input *in, size_t n, struct turn **ret);
 void plan_why(const struct pool *p, const struct place_input *in, struct place_why *ret);
+
+/* pool_domain.c: the pods of a plan, in their order, into whatever the caller makes of places. */
+struct plan_walk {
+    struct pool *p;
+    struct str workload; /* whose seats of a set say where the others go; empty: nobody's */
+    const struct place_input *in;
+    const struct turn *turns;
+    size_t n, *cost;
+    /* One pod more, beside those that have theirs; and without the last n of them */
+    int (*add)(struct plan_walk *w, size_t at, bool more, bool *ret_placed);
+    void (*drop)(struct plan_walk *w, size_t n);
+    void *ctx;
+    size_t done;  /* pods that have a place */
+    size_t alike; /* of the set under way */
+    bool apart;   /* it has no place for want of a domain with room for all */
+    struct plan_memo memo;
+};
+int plan_walk(struct plan_walk *w, bool *ret_placed);
+/* After one that failed: why the pod after the last has no place. */
+void plan_walk_why(const struct plan_walk *w, struct place_why *ret);
 
 /* pool_pins.c */
 void pins_free(struct pool *p);

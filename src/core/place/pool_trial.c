@@ -262,13 +262,21 @@ static void amounts_move(struct pool_node *n, const struct place_input *in, bool
     }
 }
 
+/* The plan under way, beside the one before it. */
+struct trial_plan {
+    struct spot_vec spots;
+    struct pick_vec picks;
+};
+
 /* One pod more, beside those that have theirs. */
-static int spot_add(struct pool *p, struct spot_vec *spots, struct pick_vec *picks,
-                    const struct place_input *in, size_t at, bool more, struct plan_memo *m,
-                    bool *ret_placed) {
+static int spot_add(struct plan_walk *w, size_t at, bool more, bool *ret_placed) {
+    struct trial_plan *plan = w->ctx;
+    struct spot_vec *spots = &plan->spots;
+    struct pick_vec *picks = &plan->picks;
     struct fitting f;
-    struct spot s = {
-        .at = at, .first = picks->n, .node = plan_pod(p, &in[at], more, m, &p->trial.cost, &f)};
+    struct spot s = {.at = at,
+                     .first = picks->n,
+                     .node = plan_pod(w->p, &w->in[at], more, &w->memo, w->cost, &f)};
     *ret_placed = s.node != NULL;
     if (s.node == NULL) {
         return 0;
@@ -286,19 +294,30 @@ static int spot_add(struct pool *p, struct spot_vec *spots, struct pick_vec *pic
         picks->v[picks->n++] = f.picks[i];
         plan_pick(&f.picks[i], true);
     }
-    amounts_move(s.node, &in[at], true);
+    amounts_move(s.node, &w->in[at], true);
     spots->v[spots->n++] = s;
     return 0;
 }
 
-static void spots_undo(const struct spot_vec *spots, const struct pick_vec *picks,
-                       const struct place_input *in) {
-    for (size_t i = picks->n; i > 0; i--) {
-        plan_pick(&picks->v[i - 1], false);
+/* Without the last n of them. */
+static void spots_drop(struct plan_walk *w, size_t n) {
+    struct trial_plan *plan = w->ctx;
+    for (; n > 0; n--) {
+        const struct spot *s = &plan->spots.v[--plan->spots.n];
+        while (plan->picks.n > s->first) {
+            plan_pick(&plan->picks.v[--plan->picks.n], false);
+        }
+        amounts_move(s->node, &w->in[s->at], false);
     }
-    for (size_t i = spots->n; i > 0; i--) {
-        amounts_move(spots->v[i - 1].node, &in[spots->v[i - 1].at], false);
-    }
+}
+
+/* The nodes are as they were; the plan is kept. */
+static void spots_undo(struct plan_walk *w) {
+    struct trial_plan *plan = w->ctx;
+    size_t spots = plan->spots.n, picks = plan->picks.n;
+    spots_drop(w, spots);
+    plan->spots.n = spots;
+    plan->picks.n = picks;
 }
 
 /* The new plan takes the place of the one before. */
@@ -329,9 +348,7 @@ static void plan_failed(struct pool_trial *t) {
 int pool_trial_place(struct pool *p, const struct place_input *in, size_t n, bool *ret_placed,
                      struct place_why *why) {
     struct pool_trial *t = &p->trial;
-    struct spot_vec spots = {0};
-    struct pick_vec picks = {0};
-    struct plan_memo memo = {0};
+    struct trial_plan plan = {0};
     struct turn *turns;
     *ret_placed = t->placed && t->broken == 0;
     if (*ret_placed || (t->failed && !may_help(p, in, n))) {
@@ -342,27 +359,29 @@ int pool_trial_place(struct pool *p, const struct place_input *in, size_t n, boo
     if (r != 0) {
         return r;
     }
-    bool placed = true;
-    for (size_t i = 0; i < n && placed && r == 0; i++) {
-        bool more = i + 1 < n && plan_alike(&in[turns[i].at], &in[turns[i + 1].at]);
-        r = spot_add(p, &spots, &picks, in, turns[i].at, more, &memo, &placed);
-    }
-    plan_memo_release(&memo);
+    struct plan_walk w = {.p = p,
+                          .in = in,
+                          .turns = turns,
+                          .n = n,
+                          .cost = &t->cost,
+                          .add = spot_add,
+                          .drop = spots_drop,
+                          .ctx = &plan};
+    bool placed;
+    r = plan_walk(&w, &placed);
     if (r == 0 && !placed) {
-        plan_why(p, &in[turns[spots.n].at], &t->why);
-        t->why.placed = (int32_t)spots.n;
-        t->why.pods = (int32_t)n;
+        plan_walk_why(&w, &t->why);
     }
-    spots_undo(&spots, &picks, in);
+    spots_undo(&w);
     mem_free(turns);
     if (r == 0 && placed) {
-        plan_keep(t, &spots, &picks);
+        plan_keep(t, &plan.spots, &plan.picks);
     } else if (r == 0) {
         plan_failed(t);
         *why = t->why;
     }
-    spot_vec_release(&spots);
-    pick_vec_release(&picks);
+    spot_vec_release(&plan.spots);
+    pick_vec_release(&plan.picks);
     *ret_placed = r == 0 && placed;
     return r;
 }

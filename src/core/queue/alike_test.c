@@ -193,6 +193,8 @@ static void shapes_differ(void **state) {
     for (size_t i = 0; i < 4; i++) {
         v[n++].tolerations = (struct toleration_list){&t[i], 1};
     }
+    v[n++].together = STR("k");
+    v[n++].together = STR("l");
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < n; k++) {
             assert_int_equal(shape_same(&v[i], &v[k]), i == k);

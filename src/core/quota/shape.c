@@ -104,7 +104,8 @@ static struct select_rule *rules_copy(struct bump *b, const struct select_rule *
 }
 
 size_t shape_size(const struct shape *s) {
-    size_t n = str_map_size(s->selector) + tolerations_size(s->tolerations);
+    size_t n =
+        str_map_size(s->selector) + tolerations_size(s->tolerations) + bump_size(s->together.n);
     n += bump_size(s->n_terms * sizeof(*s->terms));
     for (size_t i = 0; i < s->n_terms; i++) {
         n += rules_size(s->terms[i].labels, s->terms[i].n_labels);
@@ -117,6 +118,7 @@ void shape_copy(struct bump *b, const struct shape *s, struct shape *to) {
     *to = *s;
     to->selector = str_map_copy(b, s->selector);
     to->tolerations = tolerations_copy(b, s->tolerations);
+    to->together = bump_str(b, s->together);
     to->terms = bump_alloc(b, s->n_terms * sizeof(*s->terms));
     for (size_t i = 0; i < s->n_terms; i++) {
         to->terms[i] = s->terms[i];
@@ -317,7 +319,7 @@ uint64_t shape_hash(const struct shape *s, uint64_t h) {
         h = hash_guest(hash_guest(h, t->key), t->operator);
         h = hash_guest(hash_guest(h, t->value), t->effect);
     }
-    return h;
+    return str_empty(s->together) ? h : hash_guest(h, s->together);
 }
 
 /* ---- the same ---- */
@@ -336,7 +338,8 @@ static bool rules_same(const struct select_rule *a, size_t n, const struct selec
 
 bool shape_same(const struct shape *a, const struct shape *b) {
     bool same = a->selector.n == b->selector.n && a->has_affinity == b->has_affinity &&
-                a->n_terms == b->n_terms && a->tolerations.n == b->tolerations.n;
+                a->n_terms == b->n_terms && a->tolerations.n == b->tolerations.n &&
+                str_eq(a->together, b->together);
     for (size_t i = 0; same && i < a->selector.n; i++) {
         same = str_eq(a->selector.v[i].key, b->selector.v[i].key) &&
                str_eq(a->selector.v[i].value, b->selector.v[i].value);

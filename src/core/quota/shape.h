@@ -32,6 +32,8 @@ struct shape {
     struct select_term *terms;
     size_t n_terms;
     struct toleration_list tolerations;
+    /* A node label: all pods of a set run where it has one value; empty: anywhere. Not a matter of one pod: pool.h */
+    struct str together;
 };
 
 /* The labels a flavor puts on its nodes, and what it brings. */
