@@ -122,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     struct causes bad = {.arena = &c.a};
     if (n == LINES && yyjson_is_obj(v[0])) {
-        crd_structural(v[0], NULL, &bad);
+        crd_structural(v[0], NULL, NULL, &bad);
     }
     if (n == LINES && bad.n == 0 && yyjson_is_obj(v[0]) && yyjson_is_obj(v[1]) &&
         yyjson_is_obj(v[3]) && crd_schema_new(v[0], &custom, NULL) == 0) {

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     arena_init(&a, 64 << 20);
     struct causes bad = {.arena = &a}, causes = {.arena = &a};
     if (json_parse(&a, schema, &d, NULL) == 0) {
-        crd_structural(yyjson_doc_get_root(d), NULL, &bad);
+        crd_structural(yyjson_doc_get_root(d), NULL, NULL, &bad);
         if (yyjson_is_obj(yyjson_doc_get_root(d)) &&
             crd_schema_new(yyjson_doc_get_root(d), &s, NULL) == 0) {
             if (json_parse_mut(&a, object, &m, NULL) == 0 &&
