@@ -1,13 +1,13 @@
 /*
- * fuzz/http2: any bytes as what a client sends after the preface of HTTP/2, in pieces whose length the first byte says.
+ * fuzz/frames: any bytes as what a client sends after the preface of HTTP/2, in pieces whose length the first byte says.
  *
  * The owner answers each request at once and keeps what it was promised: streams are told of in order, each is whole at
  * most once and closed at most once, and none is told of after that; heads and bodies keep to their limits.
  */
-#include "net/http2.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "fuzz.h"
+#include "net/http2.h"
 
 enum { BODY_MAX = 1 << 12, STREAMS = 4096 };
 
