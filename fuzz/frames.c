@@ -1,5 +1,6 @@
 /*
- * fuzz/frames: any bytes as what a client sends after the preface of HTTP/2, in pieces whose length the first byte says.
+ * fuzz/frames: any bytes as what a client sends after the preface of HTTP/2, in pieces whose length the first byte
+ * says.
  *
  * The owner answers each request at once and keeps what it was promised: streams are told of in order, each is whole at
  * most once and closed at most once, and none is told of after that; heads and bodies keep to their limits.
