@@ -8,7 +8,8 @@
  *     its
  *                  weight, the largest is chosen and loses the sum; nginx's ngx_http_upstream_round_robin). A group
  *                  without a usable endpoint is left out.
- *   3. zone        the own one, while its mean load is at most 1.2 times the mean of all + 1.
+ *   3. zone the own one, while its mean load is at most 1.2 times the mean of all + 1; a second try goes to a zone
+ *                  where the first did not fail, or waits for room there, while one of it is healthy.
  *   4. affinity within a bound: an endpoint is skipped while it has more than ENDPOINT_BOUND / 100 of the mean,
  *     rounded
  *                  up, and more than ENDPOINT_FEW (consistent hashing with bounded loads, Mirrokni, Thorup,

@@ -25,8 +25,33 @@ static bool was_tried(const struct endpoint_request *r, uint32_t id) {
     return false;
 }
 
-static enum endpoint_none usable(struct chosen *c, const struct endpoint_request *r) {
-    bool ready = false, healthy = false;
+/* The zones where this request failed. */
+static size_t failed_zones(const struct endpoint_pool *e, const struct endpoint_request *r,
+                           uint32_t zones[ENDPOINT_TRIED_MAX]) {
+    size_t n = 0;
+    for (size_t i = 0; r->n_tried > 0 && e->own_zone != 0 && i < e->n && n < ENDPOINT_TRIED_MAX;
+         i++) {
+        if (was_tried(r, e->v[i].id)) {
+            zones[n++] = e->v[i].zone;
+        }
+    }
+    return n;
+}
+
+static bool is_in(const uint32_t *zones, size_t n, uint32_t zone) {
+    for (size_t i = 0; i < n; i++) {
+        if (zones[i] == zone) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Those that may get it, room or not; of a second try those of other zones, where there are any: it waits for them. */
+static enum endpoint_none eligible(struct chosen *c, const struct endpoint_request *r) {
+    uint32_t zones[ENDPOINT_TRIED_MAX];
+    size_t n_zones = failed_zones(c->e, r, zones), kept = 0, elsewhere = 0;
+    bool ready = false;
 
     for (size_t i = 0; i < c->e->n; i++) {
         struct endpoint *x = &c->e->v[i];
@@ -34,18 +59,31 @@ static enum endpoint_none usable(struct chosen *c, const struct endpoint_request
             continue;
         }
         ready = true;
-        if (!health_allows(&x->health, c->now) || was_tried(r, x->id)) {
-            continue;
-        }
-        healthy = true;
-        if (x->limit == 0 || x->outstanding < x->limit) {
+        if (health_allows(&x->health, c->now) && !was_tried(r, x->id)) {
             c->v[c->n++] = (uint16_t)i;
+            elsewhere += !is_in(zones, n_zones, x->zone);
         }
     }
-    return c->n > 0  ? ENDPOINT_CHOSEN
-           : !ready  ? ENDPOINT_NO_READY
-           : healthy ? ENDPOINT_NO_ROOM
-                     : ENDPOINT_ALL_BAD;
+    for (size_t i = 0; i < c->n; i++) {
+        if (elsewhere == 0 || !is_in(zones, n_zones, at(c, i)->zone)) {
+            c->v[kept++] = c->v[i];
+        }
+    }
+    c->n = kept;
+    return kept > 0 ? ENDPOINT_CHOSEN : ready ? ENDPOINT_ALL_BAD : ENDPOINT_NO_READY;
+}
+
+static enum endpoint_none usable(struct chosen *c, const struct endpoint_request *r) {
+    enum endpoint_none none = eligible(c, r);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < c->n; i++) {
+        if (at(c, i)->limit == 0 || at(c, i)->outstanding < at(c, i)->limit) {
+            c->v[kept++] = c->v[i];
+        }
+    }
+    c->n = kept;
+    return none != ENDPOINT_CHOSEN ? none : kept > 0 ? ENDPOINT_CHOSEN : ENDPOINT_NO_ROOM;
 }
 
 /* ---- 2: groups ---- */
