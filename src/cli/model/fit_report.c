@@ -9,7 +9,7 @@ struct str fit_report_flag(const struct fit_row *row, const struct fit_ask *ask,
     switch (row->answer.fixes[i]) {
     case FIT_FIX_CONTEXT:
         return arena_f(a, "%s %lld", llama ? "--ctx-size" : "--max-model-len",
-                       (long long)row->answer.longest);
+                       (long long)row->answer.fix_context);
     case FIT_FIX_CACHE:
         return llama ? STR("--cache-type-k q8_0 --cache-type-v q8_0") : STR("--kv-cache-dtype fp8");
     case FIT_FIX_WEIGHTS8:

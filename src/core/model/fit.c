@@ -246,12 +246,18 @@ static int64_t more_gpus(const struct facts *f, const struct fit_ask *ask,
     return 0;
 }
 
+static void together(struct fit_answer *r, enum fit_fix one, enum fit_fix other) {
+    try_fix(r, one, true);
+    try_fix(r, other, true);
+    r->both = true;
+}
+
 static void find_fixes(const struct facts *f, const struct fit_ask *ask, const struct fit_device *d,
                        struct fit_answer *r) {
     struct fit_ask with = *ask, cache = *ask;
     struct facts eight, four;
 
-    with.context = r->longest;
+    with.context = r->fix_context = r->longest;
     try_fix(r, FIT_FIX_CONTEXT, r->longest >= FIT_CONTEXT_LEAST && starts(f, &with, d));
     cache.kv_bits = 8;
     bool smaller = (ask->kv_bits > 0 ? ask->kv_bits : f->kv_bits) > 8;
@@ -262,9 +268,12 @@ static void find_fixes(const struct facts *f, const struct fit_ask *ask, const s
     r->fix_tensor = more_gpus(f, ask, d);
     try_fix(r, FIT_FIX_TENSOR, r->fix_tensor > 0);
     if (r->n_fixes == 0 && smaller && to8 && starts(&eight, &cache, d)) {
-        try_fix(r, FIT_FIX_CACHE, true);
-        try_fix(r, FIT_FIX_WEIGHTS8, true);
-        r->both = true;
+        together(r, FIT_FIX_CACHE, FIT_FIX_WEIGHTS8);
+    } else if (r->n_fixes == 0 && to8) {
+        with.context = r->fix_context = answer(&eight, ask, d).longest;
+        if (with.context >= FIT_CONTEXT_LEAST && starts(&eight, &with, d)) {
+            together(r, FIT_FIX_WEIGHTS8, FIT_FIX_CONTEXT);
+        }
     }
 }
 

@@ -15,8 +15,9 @@
  * have no link (`slice`).
  *
  * Where the answer is no, `fixes` says which flag would make it start, in this order: a shorter context, a cache of 8
- * bits, weights of 8 bits, then of 4, more GPUs. Each is sufficient alone; where none is, the first two are a cache and
- * weights of 8 bits together (`both`). Where a larger slice would do, the caller sees it in that slice's answer.
+ * bits, weights of 8 bits, then of 4, more GPUs. Each is sufficient alone; where none is, two together (`both`): a
+ * cache and weights of 8 bits, else weights of 8 bits and a shorter context. Where a larger slice would do, the
+ * caller sees it in that slice's answer.
  */
 #ifndef BERTH_CORE_MODEL_FIT_H
 #define BERTH_CORE_MODEL_FIT_H
@@ -58,8 +59,9 @@ struct fit_answer {
     char reason[200];
     enum fit_fix fixes[FIT_FIXES_MAX];
     size_t n_fixes;
-    bool both;          /* the two fixes only together */
-    int64_t fix_tensor; /* for FIT_FIX_TENSOR */
+    int64_t fix_context; /* for FIT_FIX_CONTEXT */
+    bool both;           /* the two fixes only together */
+    int64_t fix_tensor;  /* for FIT_FIX_TENSOR */
 };
 
 /* vLLM's defaults: 0.9, T 1, PP 1, 8192 tokens a step, 256 sequences, a guess. */

@@ -175,6 +175,19 @@ static void fixes(void **state) {
     assert_int_equal(r.fixes[0], FIT_FIX_CONTEXT);
     assert_int_equal(r.fixes[1], FIT_FIX_CACHE);
     assert_int_equal(r.fixes[2], FIT_FIX_WEIGHTS8);
+    assert_int_equal(r.fix_context, 102944);
+    d.memory = GIB(
+        16); /* 5.4 GiB are left of weights of 8 bits: no flag alone is enough, nor are the two */
+    r = fit_of(&f, &ask, &d);
+    assert_true(r.both && r.n_fixes == 2);
+    assert_int_equal(r.fixes[0], FIT_FIX_WEIGHTS8);
+    assert_int_equal(r.fixes[1], FIT_FIX_CONTEXT);
+    assert_in_range(r.fix_context, 44000, 44800);
+    ask.context = 50000;
+    r = fit_of(&f, &ask, &d); /* the largest of both has room for 88 816 tokens */
+    assert_true(r.n_fixes > 0 && !(r.both && r.fixes[1] == FIT_FIX_CONTEXT));
+    ask.context = 0;
+    d.memory = GIB(32.25);
     ask.tensor = 2;
     r = fit_of(&f, &ask, &d);
     assert_int_equal(r.verdict, FIT_NO);
