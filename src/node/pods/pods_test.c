@@ -202,6 +202,39 @@ static void test_turns(void **state) {
     assert_true(b->pods->n_turns == 0 && b->pods->waiting == NULL);
 }
 
+static bool nothing_is_asked(void *ctx) {
+    struct pod *p = map_get(&((struct bed *)ctx)->pods->by_uid, STR("uid-rests"));
+
+    return p && p->state == POD_RUNNING && p->fetching == 0;
+}
+
+/* A token whose time is over and that cannot be had anew is asked for once a round, not at each tick. */
+static void test_live_volumes_rest(void **state) {
+    struct bed *b = *state;
+    struct clock *clock = b->pods->clock;
+
+    b->config_map = "{\"spec\":{\"expirationSeconds\":0},\"status\":{\"token\":\"t\"}}";
+    put(b,
+        pod("rests", "sleep 600", "",
+            ",\"serviceAccountName\":\"a\",\"volumes\":[{\"name\":\"t\",\"projected\":{\"sources\":"
+            "[{\"serviceAccountToken\":{\"path\":\"token\"}}]}}]"));
+    wait_for(b, "rests", "\"phase\":\"Running\"");
+    test_until(b->loop, nothing_is_asked, b);
+    b->config_map = NULL;
+    pods_live_tick(b->pods, clock_mono(clock) + 20 * NS_PER_SEC); /* whatever its own ticks did */
+    test_until(b->loop, nothing_is_asked, b);
+    int before = b->fetches;
+    assert_true(before > 0);
+    for (int i = 0; i < 5; i++) {
+        pods_live_tick(b->pods, clock_mono(clock));
+        assert_true(nothing_is_asked(b));
+    }
+    assert_int_equal(b->fetches, before);
+    pods_live_tick(b->pods, clock_mono(clock) + 11 * NS_PER_SEC);
+    assert_int_equal(b->fetches, before + 1);
+    test_until(b->loop, nothing_is_asked, b);
+}
+
 static void test_exit_code_and_no_command(void **state) {
     struct bed *b = *state;
 
@@ -389,6 +422,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_succeeds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_over_is_small, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_turns, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_live_volumes_rest, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_exit_code_and_no_command, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_delete_with_grace, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_grace_runs_out, set_up, tear_down),

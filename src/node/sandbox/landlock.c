@@ -3,7 +3,10 @@
  * may be written.
  *
  * Landlock only allows; so that everything but the data folder can be read, the folders beside the
- * way to it are allowed one by one. Devices may be read and written as their modes say. The
+ * way to it are allowed one by one. Each container has a ruleset of its own: a common one could be made once and
+ * restricted by a second layer, but layers only take away, so that the second would have to allow again all that the
+ * first does, "/" included. Measured (400 processes, p50): one ruleset of five rules 29 us, the same above a shared one
+ * 33 us; 26 us if the second could do with two rules. Devices may be read and written as their modes say. The
  * kernel's numbers stand here because the header of Debian 12 is older than the kernels Berth runs
  * on.
  */
