@@ -18,6 +18,7 @@
 #include "base/prng.h"
 #include "base/test.h"
 #include "control/book/reservation.h"
+#include "control/kit/controller.h"
 #include "control/test/fake_world.h"
 #include "core/calendar/calendar.h"
 #include "measure.h"
@@ -228,7 +229,7 @@ static void life(size_t n, bool planner, struct result *to) {
     prng_seed(&x.r, 5);
     double before = held_bytes();
     world_init(&x);
-    x.c = planner ? reservation_controller_new(&x.w.env, &err) : NULL;
+    x.c = planner ? controller_new(&reservation_controller, &x.w.env, &err) : NULL;
     for (size_t i = 0; i < n; i++) {
         put(&x, i, false);
         fake_world_run(&x.w, i % 100 ? NS_PER_MS : 100 * NS_PER_MS);
@@ -246,14 +247,14 @@ static void life(size_t n, bool planner, struct result *to) {
     }
     to->minute = (cpu_now() - begun) / 60;
     if (planner) {
-        reservation_controller_free(x.c);
+        controller_free(x.c);
         before = held_bytes();
         begun = cpu_now();
-        x.c = reservation_controller_new(&x.w.env, &err);
+        x.c = controller_new(&reservation_controller, &x.w.env, &err);
         ask(&x);
         to->restart = cpu_now() - begun;
         to->planner_bytes = (held_bytes() - before) / (double)n;
-        reservation_controller_free(x.c);
+        controller_free(x.c);
     }
     virtual_free(x.w.env.virtuals);
     fake_world_release(&x.w);
