@@ -396,6 +396,17 @@ def test_defaults_of_later(b):
     check([i["spec"]["color"] for i in raw(b, "v1")["items"]] == ["red", "green"], "after a restart")
 
 
+def test_status_of_a_definition(b):
+    """Anybody with the right writes it; what the server says of it comes back."""
+    established(b, definition())
+    name = "gizmos.demo.example.com"
+    out = b.kubectl("patch", "crd", name, "--subresource=status", "--type=json", "-o", "json", "-p",
+                    '[{"op": "add", "path": "/status/conditions", "value": [{"message": "patched"}]}]')
+    check([c["message"] for c in json.loads(out)["status"]["conditions"]] == ["patched"], out)
+    b.kubectl("wait", "--for=condition=Established", f"crd/{name}", "--timeout=10s")
+    b.apply(gizmo("a"))
+
+
 def test_selectors(b):
     """Selectable fields in lists, watches and deletecollection; definitions by their name."""
     established(b, definition())
