@@ -313,6 +313,22 @@ def test_json_patch(b):
     refused(b, mutating("bad.example.com", "Object{}", again=""), "spec.reinvocationPolicy: ")
 
 
+def test_budget(b):
+    """A policy has a budget for each write, and all of them together have the request's."""
+    heavy = "object.data.all(a, object.data.all(b, object.data.all(c, a + b + c != 'x')))"
+    big = config_map("big", **{f"k{i}": "v" for i in range(200)})
+    names = [f"heavy-{i}.example.com" for i in range(8)]
+    bound(b, policy(names[0], heavy), binding(names[0], names[0]))
+    refused(b, big, "denied request: validation failed due to running out of cost budget, no further validation rules will "
+            "be run", verb="create")
+    for name in names:
+        bound(b, policy(name, heavy, failurePolicy="Ignore"), binding(name, name))
+    refused(b, big, "the request is too complex", verb="create")
+    b.apply(config_map("small", k="v"))
+    b.kubectl("delete", "validatingadmissionpolicybinding", "--all")
+    b.kubectl("delete", "validatingadmissionpolicy", *names)
+
+
 def test_rescue(b):
     """No policy judges the objects of admission itself, and whoever has no right to policies cannot write them."""
     bound(b, policy("all.example.com", "false", rules=[rule("*", "*", "*", operations=["*"])]),
