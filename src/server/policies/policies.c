@@ -31,6 +31,10 @@ struct policies {
     struct arena scratch; /* of one verdict */
 };
 
+bool policies_spent(const struct policies_ask *q) {
+    return arena_spent(q->arena) || q->steps > LIMIT_REQUEST_STEPS;
+}
+
 /* ---- which there are ---- */
 
 struct compiling {
@@ -375,7 +379,7 @@ static void judge_binding(struct policies *x, struct verdicts *v, yyjson_val *re
         misconfigured(v, why);
         return;
     }
-    for (size_t i = 0; i < params->n && !arena_spent(v->q->arena); i++) {
+    for (size_t i = 0; i < params->n && !policies_spent(v->q); i++) {
         arena_reset(&x->scratch);
         struct policies_judge j = {.q = v->q,
                                    .p = v->p,
@@ -422,7 +426,7 @@ static int judge_policy(struct policies *x, struct verdicts *v) {
 static int settle(struct verdicts *x) {
     struct failure *f = x->q->failure;
     struct str reason = x->reason.n > 0 ? x->reason : STR("Invalid");
-    if (arena_spent(x->q->arena)) {
+    if (policies_spent(x->q)) {
         return failure_set(f, x->q->arena, ERR_TOO_LARGE,
                            "the request is too complex: admission policies take more than %d steps",
                            LIMIT_REQUEST_STEPS);
@@ -492,7 +496,7 @@ static int mutate_for(struct policies *x, struct mutations *m, yyjson_val *param
     struct str why = {0};
     bool met = true;
     j.ns = namespace_tree(x, m->q);
-    for (size_t i = 0; i < m->p->n_mutations && met; i++) {
+    for (size_t i = 0; i < m->p->n_mutations && met && !policies_spent(m->q); i++) {
         arena_reset(&x->scratch);
         int r = m->q->review(m->q, m->kv, &j.review);
         if (r != 0) {
@@ -528,7 +532,7 @@ static int mutate_binding(struct policies *x, struct mutations *m) {
                                false);
     }
     int r = 0;
-    for (size_t i = 0; i < params->n && r == 0 && !arena_spent(m->q->arena); i++) {
+    for (size_t i = 0; i < params->n && r == 0 && !policies_spent(m->q); i++) {
         r = mutate_for(x, m, params->v[i]);
     }
     return r;
@@ -571,7 +575,7 @@ int policies_mutate(struct policies_ask *q, bool again, bool *ret_changed) {
         r = m->v[i]->again ? mutate_policy(x, q, m->v[i], &changes) : 0;
     }
     *ret_changed = last > 0;
-    if (r == 0 && arena_spent(q->arena)) {
+    if (r == 0 && policies_spent(q)) {
         r = failure_set(q->failure, q->arena, ERR_TOO_LARGE,
                         "the request is too complex: admission policies take more than %d steps",
                         LIMIT_REQUEST_STEPS);

@@ -42,7 +42,11 @@ struct policies_ask {
     void (*note)(struct policies_ask *q, struct str key, struct str value);
     void *ctx;
     struct failure *failure;
+    uint64_t
+        steps; /* of the evaluations so far: bounded also where the arena has no allowance, as controllers' */
 };
+
+bool policies_spent(const struct policies_ask *q);
 
 int policies_init(struct server *s, struct err *err);
 void policies_release(struct server *s);

@@ -69,7 +69,9 @@ static void deny(struct policies_judge *j, size_t index, struct str message, str
 }
 
 static void charge(struct policy_view *x) {
-    (void)arena_charge(x->j->q->arena, x->in.steps * STEP_WEIGHT + x->j->scratch->steps);
+    uint64_t steps = x->in.steps * STEP_WEIGHT + x->j->scratch->steps;
+    x->j->q->steps += steps;
+    (void)arena_charge(x->j->q->arena, steps);
     x->in.steps = 0;
     x->j->scratch->steps = 0;
 }

@@ -123,6 +123,11 @@ static void written(struct write *w) {
     }
 }
 
+/* Of every service account of kube-system, whose names controllers have. */
+static const struct str account_groups[] = {{"system:serviceaccounts", 22},
+                                            {"system:serviceaccounts:kube-system", 34},
+                                            {"system:authenticated", 20}};
+
 static struct write_job *begin(struct writer *w, const char *who, const struct kind *k,
                                struct str ns, struct str name, enum verb verb,
                                const char *verb_name) {
@@ -138,8 +143,8 @@ static struct write_job *begin(struct writer *w, const char *who, const struct k
     struct arena *a = &j->arena;
     j->write = op;
     j->req = (struct api_request){
-        .user = {.name =
-                     arena_f(a, "system:serviceaccount:kube-system:%.*s", STR_ARG(str_of(who)))},
+        .user = {.name = arena_f(a, "system:serviceaccount:kube-system:%.*s", STR_ARG(str_of(who))),
+                 .groups = {(struct str *)(uintptr_t)account_groups, 3}},
         .resource = true,
         .verb = verb,
         .verb_name = str_of(verb_name),
