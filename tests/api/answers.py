@@ -105,6 +105,9 @@ def protobuf_without_a_table(s):
         body = envelope(api, kind, text(1, text(1, "widgets.example.com")))
         s.wants(f"{kind} as protobuf", 415, "POST", f"/apis/{api}/{plural}", body, "has no protobuf form",
                 kind="application/vnd.kubernetes.protobuf")
+    body = envelope("apiextensions.k8s.io/v1", "CustomResourceDefinition", text(1, text(1, "widgets.example.com")))
+    s.wants("a CustomResourceDefinition as protobuf", 422, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+            body, "spec.group: Required value", kind="application/vnd.kubernetes.protobuf")
     body = envelope("v1", "Namespace", text(1, text(1, "by-protobuf")))
     s.wants("a Namespace as protobuf", 201, "POST", "/api/v1/namespaces", body,
             kind="application/vnd.kubernetes.protobuf")

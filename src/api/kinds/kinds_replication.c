@@ -93,7 +93,7 @@ const struct kind kind_replication_controller = {
     .singular = "replicationcontroller",
     .short_names = (const char *const[]){"rc", NULL},
     .categories = (const char *const[]){"all", NULL},
-    .flags = KIND_NAMESPACED | KIND_STATUS | KIND_GENERATION,
+    .flags = KIND_NAMESPACED | KIND_STATUS | KIND_GENERATION | KIND_ORPHANS,
     .versions = &(const struct kind_version){.version = "v1",
                                              .schema = &schema_replication_controller,
                                              .scale = &replication_scale},

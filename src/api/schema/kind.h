@@ -63,7 +63,7 @@ enum kind_flag {
     KIND_CREATE_ON_UPDATE = 1 << 3, /* PUT of a missing object creates it */
     KIND_RV_REQUIRED = 1 << 4,      /* PUT needs metadata.resourceVersion */
     KIND_RETURNS_DELETED = 1 << 5,  /* DELETE answers with the object, not a Status */
-    KIND_ORPHANS = 1 << 6,          /* default propagation is Orphan (batch/v1 Job) */
+    KIND_ORPHANS = 1 << 6,          /* default propagation is Orphan (Job, ReplicationController) */
     KIND_CUSTOM = 1 << 7,     /* a custom resource: no strategic merge, kind required in bodies */
     KIND_LABEL_NAME = 1 << 8, /* the name is a DNS-1123 label (Namespace, Service) */
     KIND_PATH_NAME = 1 << 9,  /* the name is a path segment (RBAC) */
