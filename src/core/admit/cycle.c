@@ -8,6 +8,7 @@
 
 void cycle_init(struct cycle *c, size_t tick_bytes) {
     *c = (struct cycle){.chosen_mark = 1};
+    requeue_index_init(&c->requeue);
     arena_init(&c->tick, tick_bytes);
     arena_init(&c->spare, tick_bytes);
 }

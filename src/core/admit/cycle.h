@@ -18,22 +18,9 @@
 #include "base/arena.h"
 #include "core/admit/assign.h"
 #include "core/admit/engine.h"
+#include "core/admit/requeue.h"
 
 struct fair_round;
-
-enum outcome {
-    OUTCOME_NONE, /* not processed yet */
-    OUTCOME_ADMITTED,
-    OUTCOME_NO_FIT,        /* parks its class */
-    OUTCOME_NO_CANDIDATES, /* the same: it needs victims and has none */
-    OUTCOME_NO_PLACE,      /* quota, but no place */
-    OUTCOME_GATED,         /* parks it alone */
-    OUTCOME_FAILED_CHECKS,
-    OUTCOME_REFUSED,
-    OUTCOME_PREEMPTING, /* back at once; it stays first */
-    OUTCOME_DEFERRED,
-    OUTCOME_AGAIN, /* back at once */
-};
 
 struct cycle_entry {
     struct queue_workload *w; /* NULL: it went while the cycle was under way */
@@ -78,6 +65,7 @@ struct cycle {
     bool moved;        /* a scan over flavors is under way */
     bool round_stale;  /* something was released: shares are to be asked anew */
     struct action_vec actions;
+    struct requeue_index requeue;
 };
 
 void cycle_init(struct cycle *c, size_t tick_bytes);

@@ -3,7 +3,6 @@
  * waits; then those that are parked beside it.
  */
 #include "core/admit/engine_private.h"
-#include "core/admit/requeue.h"
 #include "core/admit/scan.h"
 #include "core/admit/seat.h"
 
@@ -48,9 +47,9 @@ static int park_alike(struct engine *e, struct cycle_entry *n, bool place) {
 
 /* ---- by the table ---- */
 
-static enum requeue_round round_of(const struct queue_workload *w) {
+static enum requeue_round round_of(const struct queue_workload *w, bool left) {
     bool missed = scan_missed(w);
-    if (scan_left(w)) {
+    if (left) {
         return missed ? REQUEUE_LEFT_MISSED : REQUEUE_LEFT;
     }
     if (scan_seeks(w)) {
@@ -95,8 +94,9 @@ static void victims_note(const struct cycle_entry *n, struct queue *q, bool keep
 }
 
 /* What the scan is to remember of this cycle, and of its round where that is over. */
-static void scan_note(struct queue_workload *w, enum outcome outcome, struct requeue to) {
-    bool left = scan_left(w), again = outcome == OUTCOME_AGAIN;
+static void scan_note(struct queue_workload *w, bool left, enum outcome outcome,
+                      struct requeue to) {
+    bool again = outcome == OUTCOME_AGAIN;
     bool over = !left && !again && outcome != OUTCOME_PREEMPTING && outcome != OUTCOME_DEFERRED;
     bool missed = scan_missed(w) || outcome == OUTCOME_NO_PLACE;
     if (again && left) {
@@ -151,7 +151,9 @@ static int entry_go(struct engine *e, struct cycle_entry *n, enum requeue_place 
 int entry_requeue(struct engine *e, struct cycle_entry *n) {
     struct queue_workload *w = n->w;
     struct queue *q = w->queue;
-    struct requeue to = requeue_decide(n->outcome, round_of(w), news_of(e, w), policy_of(q));
+    bool left = scan_left(w);
+    struct requeue to = requeue_decide(&e->cycle.requeue, n->outcome, round_of(w, left),
+                                       news_of(e, w), policy_of(q));
     struct engine_action a = {.type = ACTION_PEND,
                               .uid = w->uid,
                               .queue = q->name,
@@ -166,7 +168,7 @@ int entry_requeue(struct engine *e, struct cycle_entry *n) {
         queue_return(w);
         return r;
     }
-    scan_note(w, n->outcome, to);
+    scan_note(w, left, n->outcome, to);
     return entry_go(e, n, to.to);
 }
 

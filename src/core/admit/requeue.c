@@ -71,9 +71,20 @@ size_t requeue_row_of(enum outcome outcome, enum requeue_round round, enum reque
     return i;
 }
 
-struct requeue requeue_decide(enum outcome outcome, enum requeue_round round,
-                              enum requeue_news news, enum requeue_policy policy) {
-    return rows[requeue_row_of(outcome, round, news, policy)].to;
+void requeue_index_init(struct requeue_index *x) {
+    for (int o = OUTCOME_NO_FIT; o < OUTCOMES; o++) {
+        for (int i = 0; i < REQUEUE_ROUNDS * REQUEUE_NEWS * REQUEUE_POLICIES; i++) {
+            int r = i % REQUEUE_ROUNDS, n = i / REQUEUE_ROUNDS % REQUEUE_NEWS;
+            int p = i / REQUEUE_ROUNDS / REQUEUE_NEWS;
+            x->row[o][r][n][p] = (unsigned char)requeue_row_of(o, r, n, p);
+        }
+    }
+}
+
+struct requeue requeue_decide(const struct requeue_index *x, enum outcome outcome,
+                              enum requeue_round round, enum requeue_news news,
+                              enum requeue_policy policy) {
+    return rows[x->row[outcome][round][news][policy]].to;
 }
 
 /* ---- in words ---- */

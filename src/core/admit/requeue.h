@@ -1,7 +1,7 @@
 /*
  * requeue (core): what becomes of a head that a cycle looked at and did not admit, as a table.
  *
- *     outcome     what the cycle came to (cycle.h)
+ *     outcome     what the cycle came to (outcome.h)
  *     round       how far its scan over the flavors has come, and what the flavors before lacked
  *     news        whether something happened since it tried its first flavor
  *     policy      of its queue
@@ -13,7 +13,7 @@
 #define BERTH_CORE_REQUEUE_H
 
 #include "base/buf.h"
-#include "core/admit/cycle.h"
+#include "core/admit/outcome.h"
 
 /* MISSED: an earlier flavor of the round had quota, and no place. */
 enum requeue_round {
@@ -58,8 +58,14 @@ struct requeue {
     bool keeps_places;
 };
 
-struct requeue requeue_decide(enum outcome outcome, enum requeue_round round,
-                              enum requeue_news news, enum requeue_policy policy);
+/* The row of every case, looked up once: a cycle asks for every head. */
+struct requeue_index {
+    unsigned char row[OUTCOMES][REQUEUE_ROUNDS][REQUEUE_NEWS][REQUEUE_POLICIES];
+};
+void requeue_index_init(struct requeue_index *x);
+struct requeue requeue_decide(const struct requeue_index *x, enum outcome outcome,
+                              enum requeue_round round, enum requeue_news news,
+                              enum requeue_policy policy);
 size_t requeue_row_of(enum outcome outcome, enum requeue_round round, enum requeue_news news,
                       enum requeue_policy policy); /* which row decides */
 size_t requeue_rows(void);

@@ -6,8 +6,6 @@
 
 #include "base/test.h"
 
-enum { OUTCOMES = OUTCOME_AGAIN + 1 };
-
 struct situation {
     enum outcome outcome;
     enum requeue_round round;
@@ -52,8 +50,8 @@ static enum requeue_place place_of(const struct situation *s) {
     return missed ? REQUEUE_TO_ALIKE_PLACED : REQUEUE_TO_ALIKE;
 }
 
-static void check(const struct situation *s) {
-    struct requeue got = requeue_decide(s->outcome, s->round, s->news, s->policy);
+static void check(const struct requeue_index *x, const struct situation *s) {
+    struct requeue got = requeue_decide(x, s->outcome, s->round, s->news, s->policy);
     bool told = !s->missed || s->no_place;
     bool keeps = s->outcome == OUTCOME_PREEMPTING || s->outcome == OUTCOME_AGAIN || s->left;
     if (got.to != place_of(s) || got.told != told || got.keeps_places != keeps) {
@@ -65,13 +63,15 @@ static void check(const struct situation *s) {
 
 static void all_cases(void **state) {
     bool used[64] = {false};
+    struct requeue_index x;
+    requeue_index_init(&x);
     assert_true(requeue_rows() <= 64);
     for (int o = OUTCOME_NO_FIT; o < OUTCOMES; o++) {
         for (int i = 0; i < REQUEUE_ROUNDS * REQUEUE_NEWS * REQUEUE_POLICIES; i++) {
             int r = i % REQUEUE_ROUNDS, n = i / REQUEUE_ROUNDS % REQUEUE_NEWS;
             int p = i / REQUEUE_ROUNDS / REQUEUE_NEWS;
             struct situation s = situation_of(o, r, n, p);
-            check(&s);
+            check(&x, &s);
             used[requeue_row_of(o, r, n, p)] = true;
         }
     }
