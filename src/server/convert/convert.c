@@ -325,6 +325,9 @@ static void settle(struct convert_call *call, struct conversion *c, yyjson_val *
     } else {
         c->state = KNOWN;
         set_text(call->h, c, buf_view(&b));
+        if (c->text.p == NULL) {
+            fail(call->h, c, (struct str){0}, "failed: out of memory");
+        }
     }
     buf_release(&b);
 }
