@@ -1,5 +1,5 @@
 /* Structural schemas: the schema up to the first newline, the rest is an object. */
-#include "api/openapi/openapi_int.h"
+#include "api/openapi/openapi_private.h"
 #include "api/schema/crd_check.h"
 #include "api/schema/crd_schema.h"
 #include "fuzz.h"

@@ -9,7 +9,7 @@
 #include "fuzz.h"
 
 #include "base/virtual_clock.h"
-#include "kube/client_int.h"
+#include "kube/client_private.h"
 #include "kube/reflector.h"
 #include "mirror/fake_kind.h"
 

@@ -5,7 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cli/kit/cli_int.h"
+#include "cli/kit/kit.h"
 #include "cli/kit/near.h"
 #include "kube/config.h"
 #include "kube/path.h"

@@ -6,7 +6,7 @@
 #include "base/test.h"
 #include "cli/job/job_spec.h"
 #include "cli/job/ranking.h"
-#include "cli/kit/cli_int.h"
+#include "cli/kit/kit.h"
 #include "cli/kit/slicemap.h"
 #include "cli/kit/table.h"
 

@@ -1,5 +1,5 @@
 /* completion: `berth completion bash`: a script made from the tables of options. */
-#include "cli/kit/cli_int.h"
+#include "cli/kit/kit.h"
 
 /* Words by hand, since bash breaks them at ':' and '=' as well: "sim:8xh200", "--output=json". */
 static const char script_head[] =

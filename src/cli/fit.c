@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "cli/model/fit_report.h"
-#include "cli/top_int.h"
+#include "cli/top_private.h"
 #include "core/model/gpu_models.h"
 #include "core/model/kv.h"
 #include "core/model/serverlog.h"

@@ -5,7 +5,7 @@
  * to do that is the right to patch Nodes.
  */
 #include "cli/kit/table.h"
-#include "cli/top_int.h"
+#include "cli/top_private.h"
 
 enum { PREFIX_MIN = 8, WAIT_STEPS = 100, WAIT_MS = 100 };
 

@@ -4,9 +4,9 @@
  */
 #include "api/inventory.h"
 #include "base/map.h"
-#include "cli/kit/cli_int.h"
+#include "cli/kit/kit.h"
 #include "cli/kit/slicemap.h"
-#include "cli/top_int.h"
+#include "cli/top_private.h"
 
 /* Pods by uid, for the holders' names. */
 struct holders {

@@ -1,9 +1,9 @@
 /* top_types: types of GPUs in numbers, as Fleet has them or as nodes and pods say. */
-#include "cli/top_int.h"
+#include "cli/top_private.h"
 
 #include "api/inventory.h"
 #include "base/map.h"
-#include "cli/book/book_int.h"
+#include "cli/book/book_private.h"
 #include "cli/kit/table.h"
 
 #define PREFIX "nvidia.com/"

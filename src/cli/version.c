@@ -1,5 +1,5 @@
 /* version: `berth version`. */
-#include "cli/kit/cli_int.h"
+#include "cli/kit/kit.h"
 
 static int run(struct cli *c) {
     yyjson_doc *doc;

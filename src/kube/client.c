@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "kube/auth.h"
-#include "kube/client_int.h"
+#include "kube/client_private.h"
 #include "kube/config.h"
 #include "kube/file.h"
 #include "kube/status.h"

@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 #include "base/prng.h"
-#include "kube/client_int.h"
+#include "kube/client_private.h"
 #include "kube/lease.h"
 #include "kube/path.h"
 #include "net/tls.h"

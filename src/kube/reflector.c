@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "base/prng.h"
 #include "base/vec.h"
-#include "kube/client_int.h"
+#include "kube/client_private.h"
 #include "kube/path.h"
 #include "kube/status.h"
 

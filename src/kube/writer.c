@@ -8,9 +8,9 @@
 #include "api/schema/codec_encode.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "kube/client_int.h"
+#include "kube/client_private.h"
 #include "kube/path.h"
-#include "kube/writer_int.h"
+#include "kube/writer_private.h"
 #include "wire/json/json_peek.h"
 
 enum {

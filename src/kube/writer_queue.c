@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "kube/writer_int.h"
+#include "kube/writer_private.h"
 
 enum { LINES_KEPT = 1023 };
 

@@ -6,7 +6,7 @@
  * the list never loses its place.
  */
 #include "base/mem.h"
-#include "mirror/mirror_int.h"
+#include "mirror/mirror_private.h"
 
 struct feed *mirror_feed(struct mirror *m, const struct kind *k,
                          void (*each)(void *ctx, const struct change *c), void *ctx) {

@@ -9,7 +9,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "mirror/mirror_int.h"
+#include "mirror/mirror_private.h"
 
 static void drop_oldest(struct history *h) {
     struct past_change *c = &h->ring[h->first];

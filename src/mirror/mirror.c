@@ -3,7 +3,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "mirror/mirror_int.h"
+#include "mirror/mirror_private.h"
 
 static int cmp_key(const void *key, const void *item) {
     const struct obj_key *k = key;

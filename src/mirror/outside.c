@@ -15,7 +15,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "mirror/mirror_int.h"
+#include "mirror/mirror_private.h"
 
 enum { TOMB_SECONDS = 600 };
 

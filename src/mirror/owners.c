@@ -7,7 +7,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "mirror/mirror_int.h"
+#include "mirror/mirror_private.h"
 
 struct owner_head;
 

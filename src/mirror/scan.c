@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/heap.h"
 #include "base/mem.h"
-#include "mirror/mirror_int.h"
+#include "mirror/mirror_private.h"
 
 struct past {
     const struct past_change *change;

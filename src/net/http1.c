@@ -1,5 +1,5 @@
 /* http1: answers in the form of HTTP/1.1, into what a connection has to send. See http_int.h. */
-#include "net/http_int.h"
+#include "net/http_private.h"
 
 static const char *reason_of(int status) {
     static const struct {

@@ -12,7 +12,7 @@
  */
 #include "base/limits.h"
 #include "base/mem.h"
-#include "net/http_int.h"
+#include "net/http_private.h"
 
 enum {
     OUTPUT_STEP = 256 << 10, /* plain bytes put out by the session at once */

@@ -7,7 +7,7 @@
  */
 #include "base/limits.h"
 #include "base/mem.h"
-#include "net/http_int.h"
+#include "net/http_private.h"
 
 struct http_account {
     size_t conns, bytes; /* conns: streams count as well */

@@ -7,8 +7,8 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "net/http_int.h"
-#include "net/tls_int.h"
+#include "net/http_private.h"
+#include "net/tls_private.h"
 
 enum {
     PENDING_STOP = 64 << 10, /* pipelined bytes after which the socket is not read */

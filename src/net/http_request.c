@@ -1,7 +1,7 @@
 /* http_request: the user's view of a request and the making of answers. See http_server.h and http_int.h. */
 #include "base/limits.h"
-#include "net/http_int.h"
-#include "net/tls_int.h"
+#include "net/http_private.h"
+#include "net/tls_private.h"
 
 enum { ARENA_MAX = 64 << 20 };
 

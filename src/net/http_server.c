@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "net/http_int.h"
+#include "net/http_private.h"
 
 enum { BACKLOG = 1024, LINGER_MS = 1000, SWEEP_MAX_MS = 1000, SWEEP_MIN_MS = 5, SHRINK_MS = 1000 };
 

@@ -15,7 +15,7 @@
 #include <pthread.h>
 
 #include "base/mem.h"
-#include "net/tls_int.h"
+#include "net/tls_private.h"
 
 struct tls_server {
     SSL_CTX *ctx;

@@ -15,7 +15,7 @@
 
 #include "base/file_store.h"
 #include "base/mem.h"
-#include "net/tls_int.h"
+#include "net/tls_private.h"
 
 enum { CA_DAYS = 3650, RENEW_DAYS = 30, DAY = 86400, BACKDATE = 300, ALT_MAX = 4096 };
 

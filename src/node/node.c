@@ -20,7 +20,7 @@
 #include "base/mem.h"
 #include "node/images/podman.h"
 #include "node/net/model.h"
-#include "node/node_int.h"
+#include "node/node_private.h"
 
 extern char **environ;
 

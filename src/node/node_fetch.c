@@ -5,7 +5,7 @@
 #include "api/tables/view_rbac.h"
 #include "base/mem.h"
 #include "node/net/model.h"
-#include "node/node_int.h"
+#include "node/node_private.h"
 #include "node/spec/pod_made.h"
 
 enum { ARENA_BYTES = 4 << 20, TOKEN_BODY_MAX = 1 << 16 };

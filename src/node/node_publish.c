@@ -13,7 +13,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "node/node_int.h"
+#include "node/node_private.h"
 #include "wire/text/time.h"
 
 enum {

@@ -3,7 +3,7 @@
 
 #include "api/inventory.h"
 #include "base/mem.h"
-#include "node/node_int.h"
+#include "node/node_private.h"
 
 struct node_self {
     struct node *n;

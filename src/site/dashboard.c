@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "site/dashboard_int.h"
+#include "site/dashboard_private.h"
 #include "site/refuse.h"
 
 /* No inline script or style, nothing from elsewhere; data: for the small pictures inside the styles. */

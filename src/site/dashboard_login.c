@@ -10,7 +10,7 @@
  * failed, without codes or tokens.
  */
 #include "base/mem.h"
-#include "site/dashboard_int.h"
+#include "site/dashboard_private.h"
 #include "site/refuse.h"
 
 enum { VALUE_MAX = 4096 };

@@ -14,7 +14,7 @@
 
 #include "base/keyed_hash.h"
 #include "base/mem.h"
-#include "site/dashboard_int.h"
+#include "site/dashboard_private.h"
 #include "site/refuse.h"
 #include "wire/json/json.h"
 #include "wire/text/time.h"

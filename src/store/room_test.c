@@ -1,7 +1,7 @@
 /* Tests of store_room: what is written on a full disk, and what is not. */
 #include "base/test.h"
 #include "mirror/fake_kind.h"
-#include "store/store_int.h"
+#include "store/store_private.h"
 
 static void test_room(void **state) {
     struct statvfs v = {.f_blocks = 1000, .f_frsize = 4096, .f_bfree = 256, .f_bavail = 255};

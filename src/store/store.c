@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "store/store_int.h"
+#include "store/store_private.h"
 
 enum {
     GROUP_CHANGES = 4096, /* at most so many in one transaction */

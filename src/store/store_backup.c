@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/store_int.h"
+#include "store/store_private.h"
 
 enum { STEP_PAGES = 64, COPY_BYTES = 64 << 10 };
 

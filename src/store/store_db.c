@@ -18,7 +18,7 @@
 #include <stdio.h>
 
 #include "base/limits.h"
-#include "store/store_int.h"
+#include "store/store_private.h"
 
 static const char schema[] =
     "BEGIN;"

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/store_int.h"
+#include "store/store_private.h"
 
 enum { MARK_BYTES = 48 }; /* within one sector */
 

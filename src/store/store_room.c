@@ -14,7 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "store/store_int.h"
+#include "store/store_private.h"
 
 enum {
     ROOM_BYTES = 1 << 20,    /* less room, and a disk is full */

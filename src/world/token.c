@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "cli/kit/cli_int.h"
+#include "cli/kit/kit.h"
 #include "net/loop.h"
 #include "server/auth/policy.h"
 #include "wire/text/time.h"

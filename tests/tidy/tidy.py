@@ -120,20 +120,21 @@ FOLDER_FILES = 40
 INTERFACES = "timer virtual_call"
 # Structs that share a name still. This list only gets shorter: an entry that is needless is a fault.
 TWINS = "card node pod"
-# A private header (x_private.h, x_int.h) is for the files of its folder, and joins at most so many of them. Here: those
+# A private header (x_private.h) is for the files of its folder, and joins at most so many of them. Here: those
 # that join more, with their number, and those that are used outside their folder, with the folders. Numbers only fall.
 # Of control, what has JSON as text: a hash that is Kueue's is of such a text.
 JSON_BY_HAND = ("control/load/pod_role.c",)
-PRIVATE = re.compile(r"_(private|int)\.h$")
+PRIVATE = re.compile(r"_private\.h$")
+# Names that say nothing of what is in the file.
+NAMELESS = re.compile(r"_(int|more)\.[ch]$")
 PRIVATE_FILES = 12
-PRIVATE_MORE = {"control/queue/queue_private.h": 22, "cli/kit/cli_int.h": 16}
+PRIVATE_MORE = {"control/queue/queue_private.h": 22}
 PRIVATE_ABROAD = {
-    "cli/kit/cli_int.h": "cli cli/book cli/job world world/operate",
-    "cli/book/book_int.h": "cli",
+    "cli/book/book_private.h": "cli",
     "control/queue/queue_private.h": "control/see",
 }
 # Headers for others that include a private one, and so hand it on. The list only gets shorter.
-PRIVATE_HANDED_ON = "cli/job/submit_check.h control/series/calendar_body.h world/operate/flavors.h"
+PRIVATE_HANDED_ON = "control/series/calendar_body.h"
 # Third-party headers and the rooms that may use them; everyone else goes through that room.
 THIRD = [
     (r"uv\.h|uv/", "net"),
@@ -201,6 +202,8 @@ class Tidy:
                         todo.append(other)
 
     def check_shape(self, path, lines):
+        if NAMELESS.search(path):
+            self.fault(path, 1, "a name that does not say what is in the file: what files share is x_private.h")
         if len(lines) - 1 > FILE_MAX:
             self.fault(path, len(lines), f"{len(lines) - 1} lines; at most {FILE_MAX}")
         if not lines[0].startswith("/*"):
@@ -393,6 +396,7 @@ def self_test():
         'src/nowhere/h.c': ("/* h */\n", "not a room"),
         'src/control/kit/i.c': ('/* i */\n#include "control/queue/i.h"\n', "folder 'control/kit' may not include"),
         'src/base/k.c': ("/* k */\nstruct twin {\n};\nstruct twin {\n};\n", "structs are called 'twin'"),
+        'src/base/g_more.c': ("/* g_more */\n", "does not say what is in the file"),
         'src/base/l.h': ("/* l */\n#ifndef BERTH_L\nbool gives(const struct l *l);\n", "function 'gives' for other files"),
         'docs/glossary.md': ("| base | x | `src/base/none.c` |\n", "there is no src/base/none.c"),
         'docs/life-of-a-workload.md': ("| `src/base/known.c` | `none()` |\nThe walk enters 7 files\n",

@@ -1,7 +1,7 @@
 /* cel_literal: strings, bytes and numbers in the text of an expression. See cel_parse_int.h. */
 #include <errno.h>
 
-#include "api/cel/cel_parse_int.h"
+#include "api/cel/cel_parse_private.h"
 #include "base/limits.h"
 
 static void put_char(struct buf *b, uint32_t c) {

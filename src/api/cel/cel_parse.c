@@ -4,7 +4,7 @@
  * Recursive descent over the characters, from the weakest operator to the strongest, bounded in depth and nodes. Macros
  * are recognized here; functions are looked up here, so that what we do not have is known before anything is evaluated.
  */
-#include "api/cel/cel_parse_int.h"
+#include "api/cel/cel_parse_private.h"
 
 #include "base/limits.h"
 #include "base/vec.h"

@@ -1,7 +1,7 @@
 /* manage: see manage.h. Updates, and what they share with apply. */
 #include "api/managed/manage.h"
 
-#include "api/managed/manage_int.h"
+#include "api/managed/manage_private.h"
 
 /* ---- what no entry has ---- */
 

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "api/managed/manage_int.h"
+#include "api/managed/manage_private.h"
 #include "base/limits.h"
 
 #define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"

@@ -5,7 +5,7 @@
  * the other, is put together by every reader of protobuf: so a document is written in pieces. The numbers are those of
  * openapiv2/OpenAPIv2.proto of gnostic-models.
  */
-#include "api/openapi/openapi_int.h"
+#include "api/openapi/openapi_private.h"
 #include "api/tables/table.h"
 
 enum gnostic_type {

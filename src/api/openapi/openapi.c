@@ -1,5 +1,5 @@
 /* openapi: documents, piece by piece. See openapi.h. */
-#include "api/openapi/openapi_int.h"
+#include "api/openapi/openapi_private.h"
 
 #include "api/openapi/subresource.h"
 #include "api/schema/crd_schema.h"

@@ -4,7 +4,7 @@
  * Parameters are written once a document and referred to, but for those of PATCH: kubectl looks there for
  * fieldValidation, and follows no references.
  */
-#include "api/openapi/openapi_int.h"
+#include "api/openapi/openapi_private.h"
 #include "api/openapi/subresource.h"
 #include "api/tables/rows.h"
 

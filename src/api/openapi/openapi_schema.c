@@ -1,5 +1,5 @@
 /* openapi_schema: schemas, from places. See openapi_int.h. */
-#include "api/openapi/openapi_int.h"
+#include "api/openapi/openapi_private.h"
 
 #include "api/schema/crd_schema.h"
 #include "api/tables/table.h"

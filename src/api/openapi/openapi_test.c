@@ -1,5 +1,5 @@
 /* openapi: documents are whole, in pieces of any size, of tables and of structural schemas alike. */
-#include "api/openapi/openapi_int.h"
+#include "api/openapi/openapi_private.h"
 
 #include "api/schema/crd_kind.h"
 #include "api/schema/crd_schema.h"

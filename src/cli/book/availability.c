@@ -2,7 +2,7 @@
  * availability: `berth availability`: what is free when, a row for each kind of GPU and slice, a character for each
  * step of time: how many are free all through it, '+' for ten and more.
  */
-#include "cli/book/book_int.h"
+#include "cli/book/book_private.h"
 #include "cli/kit/table.h"
 #include "wire/text/time.h"
 

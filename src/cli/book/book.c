@@ -1,5 +1,5 @@
 /* book: `berth book`: a place for a while, and what can be done with one. Its files: see book_int.h. */
-#include "cli/book/book_int.h"
+#include "cli/book/book_private.h"
 
 #include "base/limits.h"
 #include "base/zoneinfo.h"

@@ -1,5 +1,5 @@
 /* book_change: the words of `berth book` about a booking that is there: extend, cancel, approve, reject, claim. */
-#include "cli/book/book_int.h"
+#include "cli/book/book_private.h"
 
 #include "base/limits.h"
 

@@ -3,7 +3,7 @@
  * (a cluster's own API server), from what nodes say.
  */
 #include "api/inventory.h"
-#include "cli/book/book_int.h"
+#include "cli/book/book_private.h"
 
 #define PREFIX "nvidia.com/"
 #define MIG_PREFIX PREFIX "mig-"

@@ -1,5 +1,5 @@
 /* book_spec: the options of `berth book` to what a Reservation wants. */
-#include "cli/book/book_int.h"
+#include "cli/book/book_private.h"
 
 #include "base/clock.h"
 #include "cli/job/job_spec.h"

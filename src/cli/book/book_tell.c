@@ -1,5 +1,5 @@
 /* book_tell: prints the outcome of a booking: on standard output what it is, on standard error why it is not. */
-#include "cli/book/book_int.h"
+#include "cli/book/book_private.h"
 
 #include "wire/text/time.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
-#include "cli/book/book_int.h"
+#include "cli/book/book_private.h"
 #include "cli/kit/table.h"
 
 struct row {

@@ -1,5 +1,5 @@
 /* cancel: `berth cancel`: ends jobs and takes them away, with their pods. */
-#include "cli/kit/cli_int.h"
+#include "cli/kit/kit.h"
 
 static const char *plain_name(const char *arg) {
     return strncmp(arg, "job/", 4) == 0 ? arg + 4 : arg;

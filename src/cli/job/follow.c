@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "cli/kit/cli_int.h"
+#include "cli/kit/kit.h"
 
 enum { ASK_EVERY_MS = 400, LINE_MAX_BYTES = 600 };
 

@@ -1,6 +1,6 @@
 /* logs: `berth logs`: what a job or pod has written. */
 #include "base/limits.h"
-#include "cli/kit/cli_int.h"
+#include "cli/kit/kit.h"
 
 enum { ASK_EVERY_MS = 400 };
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
-#include "cli/job/queue_int.h"
+#include "cli/job/queue_private.h"
 #include "cli/job/ranking.h"
 #include "cli/kit/table.h"
 

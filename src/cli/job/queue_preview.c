@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "cli/job/queue_int.h"
+#include "cli/job/queue_private.h"
 #include "cli/kit/table.h"
 #include "kube/file.h"
 #include "wire/yaml.h"

@@ -1,5 +1,5 @@
 /* queue_why: `berth queue why NAME`: everything that is known about why one waits, and when it may start. */
-#include "cli/job/queue_int.h"
+#include "cli/job/queue_private.h"
 
 static int explanation(struct cli *c, struct str workload, yyjson_val **ret) {
     return cli_get(c, cli_path(c, BERTH_API, "workloadexplanations", c->project, workload, NULL),

@@ -1,7 +1,7 @@
 /* ranking: see ranking.h. */
 #include "cli/job/ranking.h"
 
-#include "cli/kit/cli_int.h"
+#include "cli/kit/kit.h"
 
 const char *rank_state_name(enum rank_state s) {
     static const char *const names[] = {

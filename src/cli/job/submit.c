@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "cli/job/job_spec.h"
 #include "cli/job/submit_check.h"
-#include "cli/kit/cli_int.h"
+#include "cli/kit/kit.h"
 
 /* Whether it was made; the trouble is told with what to do next. */
 static int submit(struct cli *c, struct str job, yyjson_val **ret) {

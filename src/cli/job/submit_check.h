@@ -2,7 +2,7 @@
 #ifndef BERTH_CLI_SUBMIT_CHECK_H
 #define BERTH_CLI_SUBMIT_CHECK_H
 
-#include "cli/kit/cli_int.h"
+#include "cli/kit/kit.h"
 
 /* After cli_connect. 0, or a code with c->err saying what is missing and what there is. */
 int submit_check(struct cli *c);

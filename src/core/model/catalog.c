@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/limits.h"
-#include "core/model/catalog_int.h"
+#include "core/model/catalog_private.h"
 #include "wire/yaml.h"
 
 int catalog_fault(struct catalog_in *c, const char *field, const char *what) {

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/limits.h"
-#include "core/model/catalog_int.h"
+#include "core/model/catalog_private.h"
 #include "wire/yaml.h"
 
 static struct catalog_source read_source(struct catalog_in *c, yyjson_mut_val *v) {

@@ -4,7 +4,7 @@
  *
  * A model of several kinds of input has its text model in an object of its own (text_config); that one counts.
  */
-#include "core/model/facts_int.h"
+#include "core/model/facts_private.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  * facts_layers: which layer of a config.json keeps what. Newer files list it (layer_types, layers_block_type); older
  * ones have it in a number whose meaning is the architecture's.
  */
-#include "core/model/facts_int.h"
+#include "core/model/facts_private.h"
 
 enum mix { MIX_FULL, MIX_WINDOW, MIX_STATE, MIX_NONE, MIX_BOTH, MIX_UNKNOWN };
 

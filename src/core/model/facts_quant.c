@@ -10,7 +10,7 @@
  *
  * Of another method the size is not known: weight_millibits is 0, and the files must tell.
  */
-#include "core/model/facts_int.h"
+#include "core/model/facts_private.h"
 
 enum { BITS = 1000 };
 

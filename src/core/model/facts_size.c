@@ -11,7 +11,7 @@
  * Exact for Llama, Mistral, Qwen and DeepSeek to the biases; within 1 % for the others that are known here. Sums are
  * doubles: whole below 2^53, and what is larger is refused.
  */
-#include "core/model/facts_int.h"
+#include "core/model/facts_private.h"
 
 #define PARAMETERS_LARGEST 1e15
 

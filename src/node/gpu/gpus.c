@@ -1,7 +1,7 @@
 /* gpus: see gpus.h. This file: life, polling, and what is published. Reading, carving, journal:
  * gpus_*.c. */
 #include "base/mem.h"
-#include "node/gpu/gpus_int.h"
+#include "node/gpu/gpus_private.h"
 
 enum { POLL_MS = 2000, PROBE_FIRST_MS = 10000, PROBE_MAX_MS = 300000 };
 

@@ -6,7 +6,7 @@
  * a place may be carved again at once.
  */
 #include "base/mem.h"
-#include "node/gpu/gpus_int.h"
+#include "node/gpu/gpus_private.h"
 
 static void step(struct acquire *a);
 

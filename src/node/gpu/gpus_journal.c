@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "node/files/files.h"
-#include "node/gpu/gpus_int.h"
+#include "node/gpu/gpus_private.h"
 
 #define FILE_NAME "mig.json"
 

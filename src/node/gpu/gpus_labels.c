@@ -6,7 +6,7 @@
  * as GFD does by warning. Under the mixed strategy each profile has labels of its own, counted as
  * GFD counts: instances that live.
  */
-#include "node/gpu/gpus_int.h"
+#include "node/gpu/gpus_private.h"
 
 static void label(struct buf *b, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -5,7 +5,7 @@
  * not bring a GPU back: what failed once is looked at by somebody first.
  */
 #include "node/files/files.h"
-#include "node/gpu/gpus_int.h"
+#include "node/gpu/gpus_private.h"
 #include "wire/text/time.h"
 
 #define FILE_NAME "gpus-out.json"

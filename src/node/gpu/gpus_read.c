@@ -4,7 +4,7 @@
  * A lost GPU no longer says its UUID: it is known by its index, and its card stays as it was,
  * unhealthy.
  */
-#include "node/gpu/gpus_int.h"
+#include "node/gpu/gpus_private.h"
 
 static void copy_text(yyjson_val *v, const char *name, char *out, size_t cap) {
     struct str s = json_str_at(v, name);

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "node/files/files.h"
-#include "node/gpu/gpus_int.h"
+#include "node/gpu/gpus_private.h"
 #include "node/gpu/nvml_lib.h"
 
 static uint64_t mix(uint64_t h, struct str s) {

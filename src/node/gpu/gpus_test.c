@@ -2,7 +2,7 @@
  * trouble, hanging helpers. */
 #include "node/files/testbed.h"
 
-#include "node/gpu/gpus_int.h"
+#include "node/gpu/gpus_private.h"
 
 struct bed {
     struct loop *loop;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "node/pods/pods_int.h"
+#include "node/pods/pods_private.h"
 #include "wire/text/time.h"
 
 enum { TICK_MS = 1000, RETRY_FIRST_S = 1, RETRY_MAX_S = 30, STALE_TRIES = 6 };

@@ -1,5 +1,5 @@
 /* pods_claims: what becomes of pods when the volume of a claim of theirs holds more than its size. */
-#include "node/pods/pods_int.h"
+#include "node/pods/pods_private.h"
 
 static bool names_claim(const struct pod *p, struct str claim, struct arena *a) {
     yyjson_doc *doc;

@@ -6,7 +6,7 @@
  */
 #include <sys/statvfs.h>
 
-#include "node/pods/pods_int.h"
+#include "node/pods/pods_private.h"
 
 enum {
     LOOK_S = 5,

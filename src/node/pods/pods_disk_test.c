@@ -1,7 +1,7 @@
 /* pods_disk: whose files go when there is little room, and who is evicted. No process runs here. */
 #include "base/mem.h"
 #include "node/files/testbed.h"
-#include "node/pods/pods_int.h"
+#include "node/pods/pods_private.h"
 
 #include <fcntl.h>
 

@@ -7,7 +7,7 @@
  * the pod waits, with the reasons that Kubernetes gives.
  */
 #include "node/images/images.h"
-#include "node/pods/pods_int.h"
+#include "node/pods/pods_private.h"
 #include "node/spec/pod_auth.h"
 
 #define FILES_ANNOTATION "berth.dev/files"

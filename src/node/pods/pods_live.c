@@ -8,7 +8,7 @@
  * the next, until nothing is missing; and write.
  */
 #include "base/mem.h"
-#include "node/pods/pods_int.h"
+#include "node/pods/pods_private.h"
 #include "node/spec/pod_made.h"
 #include "node/spec/pod_volumes.h"
 

@@ -1,6 +1,6 @@
 /* pods_net: a pod and its network: attached before its files are written, detached when nothing of it runs. */
 #include "node/net/network.h"
-#include "node/pods/pods_int.h"
+#include "node/pods/pods_private.h"
 
 /* hostNetwork: the pod uses the machine's own network; admission has said whether it may. */
 static bool is_of_host(const struct pod *p) {

@@ -3,7 +3,7 @@
  */
 #include "base/mem.h"
 #include "node/pods/pod_status.h"
-#include "node/pods/pods_int.h"
+#include "node/pods/pods_private.h"
 
 static const char who[] = "berth-node";
 

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "node/gpu/gpu_files.h"
-#include "node/pods/pods_int.h"
+#include "node/pods/pods_private.h"
 #include "node/spec/pod_made.h"
 #include "node/spec/pod_spec.h"
 

@@ -7,7 +7,7 @@
 #include <stdarg.h>
 
 #include "base/mem.h"
-#include "node/pods/pods_int.h"
+#include "node/pods/pods_private.h"
 #include "wire/text/time.h"
 
 enum { TELL_BURST = 25, TELL_REFILL_S = 60, COUNT_S = 10 };

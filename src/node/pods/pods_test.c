@@ -7,7 +7,7 @@
 
 #include "node/node.h"
 #include "node/pods/pods.h"
-#include "node/pods/pods_int.h"
+#include "node/pods/pods_private.h"
 #include "node/sandbox/proctree.h"
 
 struct bed {

@@ -4,7 +4,7 @@
  */
 #include <unistd.h>
 
-#include "node/pods/pods_int.h"
+#include "node/pods/pods_private.h"
 
 enum { TURNS_FIRST = 8, TURNS_OF_CPU = 8 };
 

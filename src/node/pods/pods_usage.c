@@ -3,7 +3,7 @@
  * server answers `kubectl top` (node/usage/usage_serve.h). A pod that is new is looked at twice within three seconds.
  */
 #include "base/mem.h"
-#include "node/pods/pods_int.h"
+#include "node/pods/pods_private.h"
 #include "node/sandbox/shim.h"
 #include "node/usage/usage.h"
 

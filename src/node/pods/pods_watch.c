@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "node/pods/pods_int.h"
+#include "node/pods/pods_private.h"
 #include "node/sandbox/proctree.h"
 
 static struct str wd_key(const struct pod *p) {

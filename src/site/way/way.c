@@ -1,5 +1,5 @@
 /* way: sending on. See way.h. */
-#include "site/way/way_int.h"
+#include "site/way/way_private.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* way_ask: our own questions to the API server, in a user's name: who they are, and what they may. See way_int.h. */
 #include "base/mem.h"
-#include "site/way/way_int.h"
+#include "site/way/way_private.h"
 
 enum { QUESTION_BYTES = 4 << 20, ANSWER_BYTES = 1 << 20, QUESTION_MS = 15000 };
 

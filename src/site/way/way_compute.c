@@ -9,7 +9,7 @@
  * Rights are remembered for RIGHT_NS, by session.
  */
 #include "base/mem.h"
-#include "site/way/way_int.h"
+#include "site/way/way_private.h"
 
 enum {
     ROUNDS = 4,

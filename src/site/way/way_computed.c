@@ -4,7 +4,7 @@
 #include "base/keyed_hash.h"
 #include "base/mem.h"
 #include "site/refuse.h"
-#include "site/way/way_int.h"
+#include "site/way/way_private.h"
 
 enum { ASKED_MAX = 256, ASKED_OF_USER = 64, PARAMS_MAX = 32, PARTS_MAX = 10 };
 

@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "site/refuse.h"
-#include "site/way/way_int.h"
+#include "site/way/way_private.h"
 
 enum { SECONDS_LEAST = 1800, SECONDS_MOST = 86400, QUESTION_MAX = 128 << 10 };
 

@@ -8,7 +8,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "wire/text/regex_int.h"
+#include "wire/text/regex_private.h"
 #include "wire/text/unicode_category.h"
 
 struct regex_builder {

@@ -4,7 +4,7 @@
  * Recursive descent, bounded by LIMIT_REGEX_DEPTH: alternatives, then pieces in a row, then a piece with its repeats.
  */
 #include "base/limits.h"
-#include "wire/text/regex_int.h"
+#include "wire/text/regex_private.h"
 #include "wire/text/unicode_category.h"
 
 enum { FLAG_FOLD = 1, FLAG_DOT_NEWLINE = 2, FLAG_LINES = 4, FLAG_LAZY = 8 };

@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "wire/text/time.h"
-#include "wire/text/zone_int.h"
+#include "wire/text/zone_private.h"
 
 struct zone {
     char name[ZONE_NAME_MAX + 1];

@@ -1,6 +1,6 @@
 /* zone_rule: the last line of a TZif file, a rule like CET-1CEST,M3.5.0,M10.5.0/3 for all years after its table. */
 #include "wire/text/time.h"
-#include "wire/text/zone_int.h"
+#include "wire/text/zone_private.h"
 
 /* ---- reading ---- */
 

@@ -2,7 +2,7 @@
 #ifndef BERTH_WORLD_FLAVORS_H
 #define BERTH_WORLD_FLAVORS_H
 
-#include "cli/kit/cli_int.h"
+#include "cli/kit/kit.h"
 
 int flavors_run(struct cli *c); /* an exit code of cli.h */
 

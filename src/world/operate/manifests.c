@@ -10,7 +10,7 @@
 
 #include "api/manifests/manifest.h"
 #include "base/limits.h"
-#include "cli/kit/cli_int.h"
+#include "cli/kit/kit.h"
 #include "kube/file.h"
 #include "world/kit/verbs.h"
 #include "world/operate/flavors.h"

@@ -1,6 +1,6 @@
-/* tls_int: OpenSSL's side of tls, for the other files of net only. */
-#ifndef BERTH_NET_TLS_INT_H
-#define BERTH_NET_TLS_INT_H
+/* tls_private: OpenSSL's side of tls, for the other files of net only. */
+#ifndef BERTH_NET_TLS_PRIVATE_H
+#define BERTH_NET_TLS_PRIVATE_H
 
 #include <openssl/ssl.h>
 

@@ -1,11 +1,11 @@
 /*
- * store_int: declarations shared by the files of the store. Not for other rooms.
+ * store_private: declarations shared by the files of the store. Not for other rooms.
  *
  * db (store_db.c) is the SQLite file: one connection and what is prepared on it, used by one thread at a time.
  * store.c has the queue between the loop thread and the writer thread.
  */
-#ifndef BERTH_STORE_STORE_INT_H
-#define BERTH_STORE_STORE_INT_H
+#ifndef BERTH_STORE_STORE_PRIVATE_H
+#define BERTH_STORE_STORE_PRIVATE_H
 
 #include <pthread.h>
 #include <sqlite3.h>

@@ -1,5 +1,5 @@
-/* book_more: `berth book --repeat` (a series of bookings) and `berth book feed` (the address of a calendar). */
-#include "cli/book/book_int.h"
+/* book_series: `berth book --repeat` (a series of bookings) and `berth book feed` (the address of a calendar). */
+#include "cli/book/book_private.h"
 
 #include "base/limits.h"
 #include "base/mem.h"

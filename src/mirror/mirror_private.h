@@ -1,5 +1,5 @@
 /*
- * mirror_int: declarations shared by the files of the mirror. Not for other rooms.
+ * mirror_private: declarations shared by the files of the mirror. Not for other rooms.
  *
  * One rule holds everything together: an index may already hold staged versions, and every reader skips an
  * object whose revision is newer than the mirror's (`visible`). So all memory a change needs is taken when it is
@@ -12,8 +12,8 @@
  *
  * Batches stand in one queue in order of revision. A batch is committed, or fails, when it comes to the head.
  */
-#ifndef BERTH_MIRROR_MIRROR_INT_H
-#define BERTH_MIRROR_MIRROR_INT_H
+#ifndef BERTH_MIRROR_MIRROR_PRIVATE_H
+#define BERTH_MIRROR_MIRROR_PRIVATE_H
 
 #include "base/tree.h"
 #include "mirror/mirror.h"

@@ -1,7 +1,7 @@
-/* way_int: what the files of the way share: way.c (sending on), way_ask.c (questions of our own), way_compute.c,
+/* way_private: what the files of the way share: way.c (sending on), way_ask.c (questions of our own), way_compute.c,
  * way_computed.c and way_watch.c. */
-#ifndef BERTH_SITE_WAY_INT_H
-#define BERTH_SITE_WAY_INT_H
+#ifndef BERTH_SITE_WAY_PRIVATE_H
+#define BERTH_SITE_WAY_PRIVATE_H
 
 #include "base/map.h"
 #include "port/virtual_watch.h"

@@ -1,12 +1,12 @@
 /*
- * book_int: what the words of `berth book`, `berth bookings` and `berth availability` share: the asker's clock,
+ * book_private: what the words of `berth book`, `berth bookings` and `berth availability` share: the asker's clock,
  * requests whose refusals are read, and how bookings are told.
  */
-#ifndef BERTH_CLI_BOOK_INT_H
-#define BERTH_CLI_BOOK_INT_H
+#ifndef BERTH_CLI_BOOK_PRIVATE_H
+#define BERTH_CLI_BOOK_PRIVATE_H
 
 #include "cli/book/when.h"
-#include "cli/kit/cli_int.h"
+#include "cli/kit/kit.h"
 
 #define BOOK_API "berth.dev/v1alpha1"
 

@@ -1,12 +1,12 @@
 /*
- * top_int: the parts of `berth top`: cards (top.c) and types of GPUs in numbers (top_types.c). `berth gpu` (gpu.c)
+ * top_private: the parts of `berth top`: cards (top.c) and types of GPUs in numbers (top_types.c). `berth gpu` (gpu.c)
  * reads nodes as it does.
  */
-#ifndef BERTH_CLI_TOP_INT_H
-#define BERTH_CLI_TOP_INT_H
+#ifndef BERTH_CLI_TOP_PRIVATE_H
+#define BERTH_CLI_TOP_PRIVATE_H
 
 #include "api/inventory.h"
-#include "cli/kit/cli_int.h"
+#include "cli/kit/kit.h"
 
 /* A node's GPUs; false when it says nothing of any. */
 bool top_inventory(struct cli *c, yyjson_val *node, struct inventory *ret);

@@ -1,6 +1,6 @@
-/* cel_parse_int: what the two files that read the text of an expression share. Internal to them. */
-#ifndef BERTH_API_CEL_PARSE_INT_H
-#define BERTH_API_CEL_PARSE_INT_H
+/* cel_parse_private: what the two files that read the text of an expression share. Internal to them. */
+#ifndef BERTH_API_CEL_PARSE_PRIVATE_H
+#define BERTH_API_CEL_PARSE_PRIVATE_H
 
 #include "api/cel/cel_tree.h"
 

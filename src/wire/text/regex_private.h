@@ -1,6 +1,6 @@
-/* regex_int: the program of a regular expression; shared by its parser, its compiler and its matcher. */
-#ifndef BERTH_WIRE_REGEX_INT_H
-#define BERTH_WIRE_REGEX_INT_H
+/* regex_private: the program of a regular expression; shared by its parser, its compiler and its matcher. */
+#ifndef BERTH_WIRE_REGEX_PRIVATE_H
+#define BERTH_WIRE_REGEX_PRIVATE_H
 
 #include "wire/text/regex.h"
 

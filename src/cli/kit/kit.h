@@ -1,6 +1,6 @@
-/* cli_int: declarations shared by the verbs: the connection, reading objects, printing them. */
-#ifndef BERTH_CLI_CLI_INT_H
-#define BERTH_CLI_CLI_INT_H
+/* kit: declarations shared by the verbs: the connection, reading objects, printing them. */
+#ifndef BERTH_CLI_KIT_H
+#define BERTH_CLI_KIT_H
 
 #include "base/arena.h"
 #include "cli/cli.h"

@@ -1,6 +1,6 @@
-/* openapi_int: what the files of this folder share; the manual is openapi.h. */
-#ifndef BERTH_API_OPENAPI_INT_H
-#define BERTH_API_OPENAPI_INT_H
+/* openapi_private: what the files of this folder share; the manual is openapi.h. */
+#ifndef BERTH_API_OPENAPI_PRIVATE_H
+#define BERTH_API_OPENAPI_PRIVATE_H
 
 #include "api/openapi/openapi.h"
 #include "api/openapi/place.h"

@@ -1,6 +1,6 @@
-/* zone_int (wire): declarations shared by the files of zone. */
-#ifndef BERTH_WIRE_ZONE_INT_H
-#define BERTH_WIRE_ZONE_INT_H
+/* zone_private (wire): declarations shared by the files of zone. */
+#ifndef BERTH_WIRE_ZONE_PRIVATE_H
+#define BERTH_WIRE_ZONE_PRIVATE_H
 
 #include "wire/text/zone.h"
 

@@ -1,6 +1,6 @@
-/* manage_int: what manage's own files share: sets of fields as entries keep them, and differences by version. */
-#ifndef BERTH_API_MANAGE_INT_H
-#define BERTH_API_MANAGE_INT_H
+/* manage_private: what manage's own files share: sets of fields as entries keep them, and differences by version. */
+#ifndef BERTH_API_MANAGE_PRIVATE_H
+#define BERTH_API_MANAGE_PRIVATE_H
 
 #include "api/managed/manage.h"
 

@@ -1,7 +1,7 @@
-/* facts_int: a config.json while it is read: numbers under the names that different makers gave them. The first fault
- * sticks; what is read after it is 0. Private to the folder. */
-#ifndef BERTH_CORE_MODEL_FACTS_INT_H
-#define BERTH_CORE_MODEL_FACTS_INT_H
+/* facts_private: a config.json while it is read: numbers under the names that different makers gave them. The first
+ * fault sticks; what is read after it is 0. */
+#ifndef BERTH_CORE_MODEL_FACTS_PRIVATE_H
+#define BERTH_CORE_MODEL_FACTS_PRIVATE_H
 
 #include "core/model/facts.h"
 #include "wire/json/json.h"

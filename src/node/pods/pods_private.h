@@ -1,6 +1,6 @@
-/* pods_int: declarations shared by the files of pods. */
-#ifndef BERTH_NODE_PODS_INT_H
-#define BERTH_NODE_PODS_INT_H
+/* pods_private: declarations shared by the files of pods. */
+#ifndef BERTH_NODE_PODS_PRIVATE_H
+#define BERTH_NODE_PODS_PRIVATE_H
 
 #include "base/map.h"
 #include "node/files/disk_walk.h"

@@ -1,6 +1,6 @@
-/* node_int: declarations shared by the files of node. */
-#ifndef BERTH_NODE_NODE_INT_H
-#define BERTH_NODE_NODE_INT_H
+/* node_private: declarations shared by the files of node. */
+#ifndef BERTH_NODE_NODE_PRIVATE_H
+#define BERTH_NODE_NODE_PRIVATE_H
 
 #include "kube/client.h"
 #include "kube/reflector.h"

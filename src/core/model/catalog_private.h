@@ -1,6 +1,6 @@
-/* catalog_int: JSON and YAML of catalogs while they are read: fields with their paths. Private to the folder. */
-#ifndef BERTH_CORE_MODEL_CATALOG_INT_H
-#define BERTH_CORE_MODEL_CATALOG_INT_H
+/* catalog_private: JSON and YAML of catalogs while they are read: fields with their paths. Private to the folder. */
+#ifndef BERTH_CORE_MODEL_CATALOG_PRIVATE_H
+#define BERTH_CORE_MODEL_CATALOG_PRIVATE_H
 
 #include "core/model/catalog.h"
 #include "wire/json/json.h"

@@ -1,8 +1,8 @@
-/* queue_int: the words of `berth queue`: the table (queue.c), why (queue_why.c), preview (queue_preview.c). */
-#ifndef BERTH_CLI_QUEUE_INT_H
-#define BERTH_CLI_QUEUE_INT_H
+/* queue_private: the words of `berth queue`: the table (queue.c), why (queue_why.c), preview (queue_preview.c). */
+#ifndef BERTH_CLI_QUEUE_PRIVATE_H
+#define BERTH_CLI_QUEUE_PRIVATE_H
 
-#include "cli/kit/cli_int.h"
+#include "cli/kit/kit.h"
 
 #define BERTH_API "berth.dev/v1alpha1"
 #define KUEUE_API "kueue.x-k8s.io/v1beta2"

@@ -1,6 +1,6 @@
-/* dashboard_int: what dashboard.c (pages, feeds) and dashboard_session.c (signing in and out) share. */
-#ifndef BERTH_SITE_DASHBOARD_INT_H
-#define BERTH_SITE_DASHBOARD_INT_H
+/* dashboard_private: what dashboard.c (pages, feeds) and dashboard_session.c (signing in and out) share. */
+#ifndef BERTH_SITE_DASHBOARD_PRIVATE_H
+#define BERTH_SITE_DASHBOARD_PRIVATE_H
 
 #include "site/dashboard.h"
 

@@ -1,6 +1,6 @@
-/* gpus_int: declarations shared by the files of gpus: cards, slices, transactions. */
-#ifndef BERTH_NODE_GPUS_INT_H
-#define BERTH_NODE_GPUS_INT_H
+/* gpus_private: declarations shared by the files of gpus: cards, slices, transactions. */
+#ifndef BERTH_NODE_GPUS_PRIVATE_H
+#define BERTH_NODE_GPUS_PRIVATE_H
 
 #include "base/vec.h"
 #include "node/gpu/gpus.h"

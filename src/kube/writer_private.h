@@ -1,6 +1,6 @@
-/* writer_int: the parts of the writer: what waits and in which order (writer_queue.c), and what is sent (writer.c). */
-#ifndef BERTH_KUBE_WRITER_INT_H
-#define BERTH_KUBE_WRITER_INT_H
+/* writer_private: the parts of the writer: what waits and in which order (writer_queue.c), what is sent (writer.c). */
+#ifndef BERTH_KUBE_WRITER_PRIVATE_H
+#define BERTH_KUBE_WRITER_PRIVATE_H
 
 #include "kube/limiter.h"
 #include "kube/pace.h"

@@ -1,7 +1,7 @@
 /*
- * http_int: what the files of the HTTP server share: http_server.c (listening, limits), http_conn.c (one connection:
- * bytes in, bytes out, its states), http_request.c (the user's functions on a request), http_account.c (who holds how
- * much), and the two ways in which answers go out (struct http_way): http1.c and http2_conn.c.
+ * http_private: what the files of the HTTP server share: http_server.c (listening, limits), http_conn.c (one
+ * connection: bytes in, bytes out, its states), http_request.c (the user's functions on a request), http_account.c (who
+ * holds how much), and the two ways in which answers go out (struct http_way): http1.c and http2_conn.c.
  *
  * A connection of HTTP/1.1 has one request at a time, which is part of it. One of HTTP/2 (`session` is set) has a list
  * of streams with a request each; the request that is part of it stands only for the connection itself in its user's
@@ -15,8 +15,8 @@
  * Memory: every connection stays allocated until its socket is closed, and until its request was answered where the
  * user has no `closed`.
  */
-#ifndef BERTH_NET_HTTP_INT_H
-#define BERTH_NET_HTTP_INT_H
+#ifndef BERTH_NET_HTTP_PRIVATE_H
+#define BERTH_NET_HTTP_PRIVATE_H
 
 #include <openssl/ssl.h>
 
