@@ -83,7 +83,7 @@ int model_files_text(struct arena *a, const char *path, size_t most, struct str 
 static int add_safetensors(struct arena *scratch, const char *path, int64_t *sum, struct err *err) {
     struct safetensors s;
     struct str prefix, header;
-    struct file_head h;
+    struct file_head h = {.fd = -1};
     int64_t n = 0;
 
     int code = head_open(path, &h, err);
