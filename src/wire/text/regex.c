@@ -217,9 +217,10 @@ static void add(struct regex_machine *m, struct threads *t, uint32_t at, size_t 
     }
 }
 
+/* Not `in != opposite`: GCC 12 makes `in` of that when it optimizes. */
 static bool in_categories(uint32_t set, uint32_t c) {
-    bool in = (set >> unicode_category(c) & 1) != 0;
-    return in != ((set & REGEX_OPPOSITE) != 0);
+    bool in = (set & UINT32_C(1) << unicode_category(c)) != 0;
+    return (set & REGEX_OPPOSITE) != 0 ? !in : in;
 }
 
 static bool in_class(const struct regex *re, const struct regex_inst *in, uint32_t c) {
