@@ -1,15 +1,16 @@
 /*
- * http2: the server's side of one HTTP/2 connection, over nghttp2: bytes in, requests out; answers in, bytes out. No
- * sockets, no clock; for http_server (http2_conn.c) and the fuzzer.
+ * http2: the server's side of one HTTP/2 connection, over nghttp2: bytes in, requests out; answers in, bytes out.
+ * It has no sockets and no clock; http_server (http2_conn.c) and the fuzzer use it.
  *
- * The owner of a session embeds a struct http2_stream in each of its requests and hears of them by `hooks`, which are
- * called from http2_input and http2_output only and may call the functions below, but for these two and http2_free. A
- * stream is the owner's; the session forgets it with `closed`.
+ * The owner of a session embeds a struct http2_stream in each of its requests and is notified through `hooks`.
+ * These are called only from http2_input and http2_output, and may call the functions below except those two and
+ * http2_free. A stream belongs to the owner; the session forgets it with `closed`.
  *
- * A peer that breaks the protocol, or the limits below, is told so by GOAWAY, and the session is over once that was
- * put out. Limits (base/limits.h): LIMIT_H2_STREAMS at a time; a head within those of http_parse.h, in
- * LIMIT_H2_CONTINUATIONS further frames; LIMIT_H2_TABLE bytes for HPACK each way; frames that ask for nothing, and
- * streams that end before their answer, by rate. Priorities of RFC 7540 are not kept: streams take turns.
+ * A peer that violates the protocol or the limits below gets GOAWAY, and the session is over once that has been
+ * sent. Limits (base/limits.h): LIMIT_H2_STREAMS concurrent streams; header blocks within the limits of
+ * http_parse.h, in at most LIMIT_H2_CONTINUATIONS further frames; LIMIT_H2_TABLE bytes for HPACK in each direction;
+ * rates of frames that ask for nothing, and of streams that end before their answer. Priorities of RFC 7540 are
+ * ignored: streams take turns.
  */
 #ifndef BERTH_NET_HTTP2_H
 #define BERTH_NET_HTTP2_H

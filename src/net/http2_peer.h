@@ -1,6 +1,6 @@
 /*
- * http2_peer: a client of HTTP/2 for tests, over nghttp2, without a socket: what it sends gathers in `to`, what it
- * hears is noted for each stream.
+ * http2_peer: an HTTP/2 client for tests, over nghttp2, without a socket. What it sends is collected in `to`; what it
+ * receives is recorded for each stream.
  */
 #ifndef BERTH_NET_HTTP2_PEER_H
 #define BERTH_NET_HTTP2_PEER_H

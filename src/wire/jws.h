@@ -1,11 +1,11 @@
 /*
- * jws: a JSON Web Token in its compact form (RFC 7515, RFC 7519), taken apart. Pure: no key is looked at here.
+ * jws: parses a JSON Web Token in compact form (RFC 7515, RFC 7519). Pure: no key is involved.
  *
  *     base64url(header) . base64url(claims) . base64url(signature)
  *
- * Strict: three parts, no padding, both objects, no member twice, no `crit`, `alg` a text. That the signature is right,
- * and what alg is taken, is for whoever has the keys (net/keys/jwk.h); until then nothing of the claims may be
- * believed.
+ * Strict: three parts, no padding, header and claims are objects without duplicate members, no `crit`, `alg` is a
+ * string. The owner of the keys verifies the signature and decides which algorithms are accepted (net/keys/jwk.h);
+ * before that no claim may be trusted.
  */
 #ifndef BERTH_WIRE_JWS_H
 #define BERTH_WIRE_JWS_H

@@ -1,9 +1,10 @@
 /*
- * cel_sort: the types of expressions: what is known of a value before there is one.
+ * cel_sort: the static types of CEL expressions.
  *
- * An expression is compiled for the names that it may use and their types: a fault in it (a name that nothing declares,
- * a field that no object of the type has, operands that no overload takes) is told as cel-go tells it, with its place.
- * What has no schema is `dyn`: everything fits it, and it fits everywhere. Pure; bounded by the size of the expression.
+ * An expression is compiled against the names that it may use and their types. An error in it (an undeclared name,
+ * a field that the type does not have, operands that match no overload) is reported with cel-go's text and
+ * position. A value without a schema has the type `dyn`, which is compatible with every type. Pure; bounded by the
+ * expression's size.
  *
  *     text --cel_compile--> tree with the type of each node --cel_cost--> the most that evaluating it can take
  */

@@ -1,8 +1,8 @@
 /*
- * place: one place in the description of a kind, whoever described it: a field table (api/tables/field.h) or the
- * structural schema of a CustomResourceDefinition.
+ * place: one node in the description of a kind, from a field table (api/tables/field.h) or from the structural
+ * schema of a CustomResourceDefinition.
  *
- * What walks descriptions (OpenAPI, and so `kubectl explain`) walks places and does not ask which of the two it is in.
+ * Code that walks descriptions (OpenAPI, and so `kubectl explain`) walks places and need not know which source it has.
  */
 #ifndef BERTH_API_PLACE_H
 #define BERTH_API_PLACE_H

@@ -1,5 +1,5 @@
 /*
- * subresource: what the parts of a resource that have paths of their own are: for discovery and OpenAPI.
+ * subresource: the subresources of a resource, for discovery and OpenAPI.
  */
 #ifndef BERTH_API_SUBRESOURCE_H
 #define BERTH_API_SUBRESOURCE_H

@@ -1,5 +1,5 @@
 /*
- * fit_report: the answers of `berth fit`, one row a GPU and a slice, as a table and as JSON.
+ * fit_report: the output of `berth fit` as a table and as JSON, one row for each GPU and slice.
  */
 #ifndef BERTH_CLI_FIT_REPORT_H
 #define BERTH_CLI_FIT_REPORT_H

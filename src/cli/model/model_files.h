@@ -1,15 +1,15 @@
 /*
- * model_files: a model on this machine's disk, as facts (core/model/facts.h): a folder as Hugging Face lays it out,
- * or one file of it.
+ * model_files: reads a model on the local disk into facts (core/model/facts.h): a folder with the layout of Hugging
+ * Face, or a single file.
  *
- *     DIR                config.json, and the heads of its *.safetensors; without config.json its one *.gguf
- *     config.json        sizes alone: weights are counted from them
+ *     DIR                config.json and the headers of its *.safetensors; without config.json its only *.gguf
+ *     config.json        dimensions only: the weights are computed from them
  *     FILE.safetensors   the config.json beside it, and the weights of this file
- *     FILE.gguf          itself; of "NAME-00001-of-00003.gguf" all of the parts
+ *     FILE.gguf          the file; of "NAME-00001-of-00003.gguf" all parts
  *
- * Only heads of files are read, within the limits of base/limits.h. Of a folder with an index
- * (model.safetensors.index.json) the files that it names count, and no others; where one is missing the sum that the
- * index states is taken, and `note` says so. "consolidated*.safetensors" is the same model once more and is left out.
+ * Only headers are read, within the limits of base/limits.h. In a folder with an index (model.safetensors.index.json)
+ * only the files that it names count; if one is missing, the total stated in the index is used, and `note` says so.
+ * "consolidated*.safetensors" is a second copy of the same model and is ignored.
  */
 #ifndef BERTH_CLI_MODEL_FILES_H
 #define BERTH_CLI_MODEL_FILES_H

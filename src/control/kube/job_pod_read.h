@@ -1,8 +1,8 @@
 /*
- * job_pod_read: a pod of a Job as its decisions see it, read from its bytes.
+ * job_pod_read: reads what the Job's decisions need of a pod from the pod's stored bytes.
  *
- * Only the members of struct job_pod are looked at, without the kind's table: a Job may have thousands of pods, and
- * all of them are looked at.
+ * Only the members of struct job_pod are read, without the kind's table, because all pods of a Job are read and a Job
+ * may have thousands.
  */
 #ifndef BERTH_CONTROL_JOB_POD_READ_H
 #define BERTH_CONTROL_JOB_POD_READ_H

@@ -1,13 +1,14 @@
 /*
- * requeue (core): what becomes of a head that a cycle looked at and did not admit, as a table.
+ * requeue (core): where a head goes that a cycle considered and did not admit, as a table.
  *
- *     outcome     what the cycle came to (outcome.h)
- *     round       how far its scan over the flavors has come, and what the flavors before lacked
+ *     outcome     the result of the cycle for it (outcome.h)
+ *     round       how far the scan over its flavors has come, and what the earlier flavors lacked
  *     news        whether something happened since it tried its first flavor
  *     policy      of its queue
  *
- * The first row that matches says where it goes, whether it is told why it waits, and whether the places that are kept
- * for it stay kept. docs/workloads.md prints the table; requeue_test.c compares both, and goes through all cases.
+ * The first matching row says where the head goes, whether its reason for waiting is written, and whether the places
+ * reserved for it stay reserved. docs/workloads.md prints the table; requeue_test.c compares both and goes through all
+ * cases.
  */
 #ifndef BERTH_CORE_REQUEUE_H
 #define BERTH_CORE_REQUEUE_H

@@ -1,8 +1,8 @@
 /*
- * scan (core): how far a workload has come in trying its flavors, one cycle after another.
+ * scan (core): how far a workload has come in trying its flavors, from one cycle to the next.
  *
- * A round goes over all flavors once. Where a cycle ends without an admission, the next one goes on after the flavor
- * tried last, as long as nothing was freed meanwhile (scan_holds).
+ * A round tries every flavor once. After a cycle without an admission, the next cycle continues after the flavor tried
+ * last, as long as nothing was freed in between (scan_holds).
  */
 #ifndef BERTH_CORE_SCAN_H
 #define BERTH_CORE_SCAN_H

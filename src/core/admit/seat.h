@@ -1,5 +1,5 @@
 /*
- * seat (core): a place for every pod of an assignment, now or with victims gone.
+ * seat (core): assigns a place to every pod of an assignment, either now or after its victims have gone.
  */
 #ifndef BERTH_CORE_SEAT_H
 #define BERTH_CORE_SEAT_H

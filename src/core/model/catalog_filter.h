@@ -1,16 +1,15 @@
 /*
- * catalog_filter (core): which models of a catalog are shown: a filterQuery as the model registry has it.
+ * catalog_filter (core): a filter of models in a catalog, in the model registry's filterQuery language.
  *
- *     license = 'apache-2.0' AND (tasks IN ('text-generation', 'chat') OR name LIKE 'granite%') AND NOT min_vram_gb >
- *       24
+ *     license = 'apache-2.0' AND (tasks IN ('text-generation', 'chat') OR name LIKE 'granite%') AND NOT size > 24
  *
- * A name is a field or a custom property, with or without ".string_value" and the like; one with other bytes than
- * letters, digits, '_', '-', '.' stands in backquotes. Operators: = != <> < <= > >= LIKE ILIKE IN, NOT before LIKE,
- * ILIKE and IN; AND OR NOT and parentheses. A list (tasks, language) fulfils a comparison when one of its texts does,
- * and != when none is equal. What a model does not have fulfils no comparison but !=, NOT IN and NOT LIKE. Numbers
- * compare with numbers, and with texts that are numbers.
+ * A name is a field or a custom property, with or without a suffix such as ".string_value"; a name with bytes other
+ * than letters, digits, '_', '-' and '.' is written in backquotes. Operators: = != <> < <= > >= LIKE ILIKE IN, NOT
+ * before LIKE, ILIKE and IN; AND OR NOT and parentheses. A list (tasks, language) satisfies a comparison if one of its
+ * strings does, and != if none is equal. A property that a model does not have satisfies only !=, NOT IN and NOT LIKE.
+ * Numbers compare with numbers and with strings that are numbers.
  *
- * Compiled once into the arena, at most LIMIT_FILTER_NODES of it, nested at most LIMIT_FILTER_DEPTH deep.
+ * A query is compiled once into the arena: at most LIMIT_FILTER_NODES nodes, at most LIMIT_FILTER_DEPTH deep.
  */
 #ifndef BERTH_CORE_MODEL_CATALOG_FILTER_H
 #define BERTH_CORE_MODEL_CATALOG_FILTER_H

@@ -1,25 +1,23 @@
 /*
- * facts (core): what is to be known of a model to say whether it fits: its layers, what each keeps of past tokens, its
- * weights.
+ * facts (core): the properties of a model that decide whether it fits: its layers, the cache of each, its weights.
  *
  * Facts come from a Hugging Face config.json (facts_of_config) or from the keys and tensors of a GGUF file
- * (facts_of_gguf); weights from the headers of its files where those are there (facts_weigh), else they are worked out
- * from the sizes, and `weights_exact` is false.
+ * (facts_of_gguf). Weights come from the headers of the weight files if those are there (facts_weigh); otherwise they
+ * are computed from the dimensions, and `weights_exact` is false.
  *
- * Layers are listed by what they keep, as models mix them (Gemma: windows and full attention; Qwen3-Next, Jamba:
- * states):
+ * Each layer is listed by what it caches, because models mix them (Gemma: windows and full attention; Qwen3-Next,
+ * Jamba: states):
  *
  *     FACTS_FULL    keys and values of every token
- *     FACTS_WINDOW  the same of the last `window` tokens
- *     FACTS_STATE   a state of `state_bytes` a sequence, however long it is
+ *     FACTS_WINDOW  keys and values of the last `window` tokens
+ *     FACTS_STATE   a state of `state_bytes` for each sequence, whatever its length
  *     FACTS_NONE    nothing
  *
- * A layer has `kv_heads` heads, each with key and value of so many elements. Multi-head latent attention (DeepSeek V2
- * and later: kv_lora_rank) is one head whose key is the latent and the rotary part and that has no value; `latent`
- * says that tensor parallelism does not divide it.
+ * A layer has `kv_heads` heads, with the given numbers of elements in a key and a value. Multi-head latent attention
+ * (DeepSeek V2 and later: kv_lora_rank) is one head whose key is the latent and the rotary part and that has no value;
+ * `latent` says that tensor parallelism does not divide it.
  *
- * Not read, and refused with ERR_UNSUPPORTED where it would change the answer: encoder-decoder models. What a vision
- * tower takes is in the weights alone.
+ * Encoder-decoder models are refused with ERR_UNSUPPORTED. Of a vision tower only the weights are counted.
  */
 #ifndef BERTH_CORE_MODEL_FACTS_H
 #define BERTH_CORE_MODEL_FACTS_H

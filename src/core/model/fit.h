@@ -1,23 +1,22 @@
 /*
- * fit (core): does a model fit a GPU or a slice of one, with how many tokens, and how fast can it be at best?
+ * fit (core): whether a model fits a GPU or a slice of one, how many tokens its cache holds, and a bound of its speed.
  *
  *     may use     ceil(memory * gpu_memory_utilization)      vLLM (v1/worker/utils.py); llama.cpp: memory
  *     budget      may use - weights / (T * PP) - overhead
- *     no          the budget holds no sequence of the context asked for: vLLM refuses to start then
- *     tight it holds fewer than two, or fewer than asked for at once; or less than 5 % of the memory is left beside
- *                 one
- *     fits        else
- *     speed       bandwidth / (weights that a token reads + cache of the sequence): a bound, as a step reads them all.
- *                 With experts one sequence reads those it is routed to, `used / experts` of their weights.
+ *     no          the budget does not hold one sequence of the requested context; vLLM then refuses to start
+ *     tight       it holds fewer than two, or fewer than requested at once, or one leaves less than 5 % of memory free
+ *     fits        otherwise
+ *     speed       bandwidth / (weights that a token reads + cache of the sequence): an upper bound, since each step
+ *                 reads them all. With experts, a sequence reads `used / experts` of their weights.
  *
- * Memory is what NVML says of the device, never the number in a profile's name; bandwidth of a slice is its share of
- * the memory slices. Tensor parallelism is over whole GPUs alone: a process sees one MIG slice, and slices of a card
- * have no link (`slice`).
+ * Memory is what NVML reports for the device, never the number in a profile's name; the bandwidth of a slice is its
+ * share of the memory slices. Tensor parallelism is only across whole GPUs: a process sees one MIG slice, and slices
+ * of a card have no link (`slice`).
  *
- * Where the answer is no, `fixes` says which flag would make it start, in this order: a shorter context, a cache of 8
- * bits, weights of 8 bits, then of 4, more GPUs. Each is sufficient alone; where none is, two together (`both`): a
- * cache and weights of 8 bits, else weights of 8 bits and a shorter context. Where a larger slice would do, the
- * caller sees it in that slice's answer.
+ * If the verdict is no, `fixes` lists flags that would make the server start, in this order: a shorter context, an
+ * 8-bit cache, 8-bit weights, 4-bit weights, more GPUs. Each is sufficient alone. If none is, `both` is set and two are
+ * listed: 8-bit cache and 8-bit weights, else 8-bit weights and a shorter context. Whether a larger slice would do,
+ * the caller sees in the answer for that slice.
  */
 #ifndef BERTH_CORE_MODEL_FIT_H
 #define BERTH_CORE_MODEL_FIT_H

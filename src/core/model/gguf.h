@@ -1,16 +1,15 @@
 /*
- * gguf (core): the head of a GGUF file, read exactly: its keys, its tensors, and what they take.
+ * gguf (core): a strict reader of the header of a GGUF file: its keys, its tensors, and their sizes.
  *
- * GGUF is llama.cpp's format (ggml's docs/gguf.md is its description; versions 2 and 3, little-endian): magic, version,
- * numbers of tensors and keys, the keys with typed values, one record a tensor, padding, the tensors' bytes. Offsets
- * count from the start of the data, each aligned to "general.alignment" (32); a tensor begins where the one before it
- * ends, padded: llama.cpp refuses other files, and so does this.
+ * GGUF is the format of llama.cpp (described in ggml's docs/gguf.md; versions 2 and 3, little-endian): magic, version,
+ * numbers of tensors and keys, the keys with typed values, one record for each tensor, padding, the tensors' bytes.
+ * Offsets count from the start of the data and are aligned to "general.alignment" (32). A tensor begins where the one
+ * before it ends, padded; files that differ are refused, as llama.cpp does.
  *
- * No I/O: the caller passes the first bytes of a file and its length. Where they are too few the answer is ERR_AGAIN
- * and how many are needed at least; the caller reads at least that many and asks again from the start (in an arena
- * that it reset). Vocabularies lie among the keys, so a head can have tens of MB: at most LIMIT_MODEL_HEADER_BYTES.
- * Of lists only those of numbers with at most GGUF_LIST_MAX items are kept; the others are stepped over. Names are
- * views into `head`.
+ * No I/O: the caller passes the first bytes of a file and its length. If they are too few, the result is ERR_AGAIN with
+ * the least number needed; the caller reads at least that many and calls again from the start, with the arena reset.
+ * Vocabularies are stored in keys, so a header can have tens of MB: at most LIMIT_MODEL_HEADER_BYTES. Of lists only
+ * those of numbers with at most GGUF_LIST_MAX items are kept; the others are skipped. Names are views into `head`.
  */
 #ifndef BERTH_CORE_MODEL_GGUF_H
 #define BERTH_CORE_MODEL_GGUF_H

@@ -1,10 +1,10 @@
 /*
- * gpu_models (core): a catalogue of GPU models: what a card and its MIG slices have, for questions about hardware
- * that no node tells of, and for the bandwidth, which NVML does not tell.
+ * gpu_models (core): a catalogue of GPU models with their memory, MIG slices and bandwidth, for questions about
+ * hardware that no node reports, and for the bandwidth, which NVML does not report.
  *
- * Memory is what nvidia-smi shows of a card and of an instance (MiB), bandwidth what the maker's data sheet says
- * (GB/s). A slice has its share of the bandwidth by memory slices: size / slices. A node's own inventory
- * (api/inventory.h) goes before this list, always: names and sizes of profiles depend on the driver.
+ * Memory is what nvidia-smi shows for a card and for an instance (MiB); bandwidth comes from the maker's data sheet
+ * (GB/s). A slice has a share of the bandwidth: size / slices. The inventory of a node (api/inventory.h) always takes
+ * precedence over this list, because names and sizes of profiles depend on the driver.
  */
 #ifndef BERTH_CORE_MODEL_GPU_MODELS_H
 #define BERTH_CORE_MODEL_GPU_MODELS_H

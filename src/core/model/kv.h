@@ -1,20 +1,21 @@
 /*
- * kv (core): what the cache of keys and values takes, on one device.
+ * kv (core): the size of the cache of keys and values on one device.
  *
- *     a token, a layer     heads here * (key + value) * bits / 8     heads here: kv_heads / T, at least 1 (copied then)
+ *     a token, a layer     local heads * (key + value) * bits / 8    local heads: kv_heads / T, at least 1 (replicated)
  *     latent attention     (latent + rope) * bits / 8, whatever T is
  *
- * A server keeps tokens in blocks; a sequence takes whole ones. vLLM (v1/kv_cache_interface.py, kv_cache_utils.py):
+ * A server keeps tokens in blocks, and a sequence takes whole blocks. vLLM (v1/kv_cache_interface.py,
+ * kv_cache_utils.py):
  *
  *     full layers          ceil(context / block) blocks
  *     windows              ceil(min(window - 1 + batched, context) / block) + 1 blocks
- *     mixed layers are put into groups of equal size, the size of the smallest kind (of the largest, where
- *                          that has less than 1.5 times as many), so that kinds are filled up with unused layers
+ *     mixed layers         are put into groups of equal size: that of the smallest kind (of the largest, if that has
+ *                          less than 1.5 times as many); kinds are filled up with unused layers
  *     tokens it prints     floor(budget / bytes of a sequence of max_model_len * max_model_len)
  *                          where all layers are full: block * floor(budget / (block * bytes of a token))
  *     longest it prints    the largest context whose sequence fits into the budget
  *
- * llama.cpp has cells in runs of 256 and no block more. Pipeline stages may be unequal: this is of the largest one.
+ * llama.cpp has cells in multiples of 256 and no spare block. Pipeline stages may be unequal: the largest counts.
  */
 #ifndef BERTH_CORE_MODEL_KV_H
 #define BERTH_CORE_MODEL_KV_H

@@ -1,20 +1,21 @@
 /*
- * overhead (core): memory of a device that is neither weights nor cache: the CUDA context, NCCL, graphs, and the peak
- * of activations. From a formula until servers have told, then from what they told.
+ * overhead (core): device memory that holds neither weights nor cache: the CUDA context, NCCL, graphs, and the peak of
+ * activations. It is estimated by a formula until servers have reported their memory, and learnt from them afterwards.
  *
- *     context     1.0 GiB: driver, libraries, the allocator's rest, graphs of small batches
- *     NCCL        0.25 GiB where T * PP > 1
- *     activations the larger of
- *                 batched * (2 hidden + 2 intermediate / T) * 2 bytes   a layer's input and output, gate and up
- *                 sequences * vocabulary * 10 bytes logits in 16 and 32 bits, and what sampling sorts
+ *     context      1.0 GiB: driver, libraries, unused allocator memory, graphs of small batches
+ *     NCCL         0.25 GiB if T * PP > 1
+ *     activations  the larger of
+ *                  batched * (2 hidden + 2 intermediate / T) * 2 bytes: input and output of a layer, gate and up
+ *                  sequences * vocabulary * 10 bytes: logits in 16 and 32 bits, and the sorting of the sampler
  *
- * For Llama 3.1 8B and vLLM's defaults that is 1.56 GiB; 1.6 GiB come out of what vLLM printed on a 24 GB card
+ * For Llama 3.1 8B with vLLM's defaults this is 1.56 GiB; vLLM's own figures on a 24 GB card give 1.6 GiB
  * (docs/models.md). llama.cpp has no graphs of its own size and smaller steps: 0.6 GiB of context and
  * ubatch * vocabulary * 4 bytes.
  *
- * Learning: a server's start says what it got for its cache; what is missing from the memory it may use, besides
- * weights, is overhead. A book keeps the last OVERHEAD_SEEN of each key (the caller's words: runtime, model, T,
- * slice) and answers with the largest, as too much costs some tokens and too little a start.
+ * Learning: a server that starts reports the memory for its cache. What is missing from the memory it may use,
+ * besides the weights, is its overhead. A book keeps the last OVERHEAD_SEEN values of each key (text of the caller:
+ * runtime, model, T, slice) and answers with the largest, because too high a value costs some tokens and too low a
+ * value a start.
  */
 #ifndef BERTH_CORE_MODEL_OVERHEAD_H
 #define BERTH_CORE_MODEL_OVERHEAD_H

@@ -1,15 +1,14 @@
 /*
- * safetensors (core): the header of a .safetensors file, read exactly.
+ * safetensors (core): a strict reader of the header of a .safetensors file.
  *
- * A file is 8 bytes (the header's length, little-endian), that many bytes of JSON, and the tensors' bytes. The JSON
- * is an object: each member is a tensor {"dtype", "shape", "data_offsets": [from, to]}, but for "__metadata__", which
- * is an object of texts. Source: the format's description in its own repository (huggingface/safetensors, README):
- * offsets count from the end of the header, no bytes lie between or outside the tensors, names stand once, the header
- * begins with '{'.
+ * A file is 8 bytes (the header's length, little-endian), that many bytes of JSON, and the tensors' bytes. The JSON is
+ * an object in which each member is a tensor {"dtype", "shape", "data_offsets": [from, to]}, except "__metadata__",
+ * which is an object of strings. Source: the README of huggingface/safetensors: offsets count from the end of the
+ * header, no bytes lie between or outside the tensors, names are unique, the header begins with '{'.
  *
- * All of that is checked, so that the sum is what the file holds: whoever maps it gets `bytes` of weights. No I/O: the
- * caller reads the first SAFETENSORS_PREFIX bytes, asks how long the header is, reads that, and passes it on. The
- * tensors lie in the arena and their names are views into it.
+ * All of this is checked, so `bytes` is exactly the size of the weights. No I/O: the caller reads the first
+ * SAFETENSORS_PREFIX bytes, asks for the length of the header, reads that, and passes it on. The tensors are allocated
+ * in the arena; their names are views into it.
  */
 #ifndef BERTH_CORE_MODEL_SAFETENSORS_H
 #define BERTH_CORE_MODEL_SAFETENSORS_H

@@ -1,8 +1,8 @@
 /*
  * pool_copy (core): a pool as plain inputs, and a pool filled from them.
  *
- * Pods in their seats are left out: in the copy a seat goes when its workload does. What nobody's seat explains stays
- * occupied. Resources keep their numbers: the pool that is filled must number them as the one copied does.
+ * Pods in their seats are left out: in the copy a seat is freed together with its workload. Use that no seat accounts
+ * for stays occupied. Resource numbers are kept: the pool that is filled must number resources as the original does.
  */
 #ifndef BERTH_CORE_POOL_COPY_H
 #define BERTH_CORE_POOL_COPY_H

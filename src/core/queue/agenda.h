@@ -1,10 +1,10 @@
 /*
- * agenda (core): cohort trees: which of them have work to do, and which changes make them try again.
+ * agenda (core): which cohort trees have work to do, and which changes make them retry.
  *
- * Cohort trees do not interact: each has its own cycles. A queue without a cohort is a tree. A tree is made anew after
- * every edit of its nodes; the others stay as they are. A tree is due when it is awake (a cycle may decide something)
- * or when its parked workloads are to be tried again. Due trees take turns. Whatever frees quota or a place only marks
- * the tree: many such events cost one retry.
+ * Cohort trees do not interact: each has its own cycles. A queue without a cohort is a tree of its own. An edit of a
+ * tree's nodes rebuilds that tree and leaves the others alone. A tree is due when it is awake (a cycle may decide
+ * something) or when its parked workloads are to be retried. Due trees take turns. Events that free quota or a place
+ * only mark the tree, so many such events cost one retry.
  */
 #ifndef BERTH_CORE_AGENDA_H
 #define BERTH_CORE_AGENDA_H

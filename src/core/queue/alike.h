@@ -1,8 +1,9 @@
 /*
- * alike (core): whether two workloads are the same to every decision.
+ * alike (core): whether every decision treats two workloads the same.
  *
- * Guests choose all that is compared here, so a digest only finds who may be alike; that they are is told by comparing.
- * Two that were taken for one would share a fate, or an edit would go unseen and the old amounts be charged.
+ * Users choose all fields that are compared, so a digest only finds candidates and a full comparison decides. If two
+ * different workloads were taken for one, they would share their fate, or an edit would be missed and the old amounts
+ * would be charged.
  */
 #ifndef BERTH_CORE_ALIKE_H
 #define BERTH_CORE_ALIKE_H

@@ -1,9 +1,10 @@
 /*
- * class (core): the workloads of a queue that any decision would treat alike.
+ * class (core): the workloads of a queue that every decision treats the same (alike.h).
  *
- * A class is active (in its lane's heap, by its first member) or parked, as a whole: parking and trying again cost the
- * number of classes. A member that waits for reasons of its own (a closed gate, a failed check) is parked alone, beside
- * the class. Members of a parked class are to be told why they wait; those that were told stand last.
+ * A class as a whole is active (in its lane's heap, by its first member) or parked, so the cost of parking and retrying
+ * depends on the number of classes. A member that waits for a reason of its own (a closed gate, a failed check) is
+ * parked alone, outside the class. The members of a parked class have the reason written to their status one after
+ * another; those whose reason is written stand last.
  */
 #ifndef BERTH_CORE_CLASS_H
 #define BERTH_CORE_CLASS_H

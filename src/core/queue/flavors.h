@@ -1,5 +1,6 @@
 /*
- * flavors (core): ResourceFlavors by number. A flavor that a queue names has a number before it is there.
+ * flavors (core): ResourceFlavors by number. A flavor gets its number when a queue first names it, even before it
+ * exists.
  */
 #ifndef BERTH_CORE_FLAVORS_H
 #define BERTH_CORE_FLAVORS_H

@@ -1,9 +1,9 @@
 /*
  * lane (core): the active classes of a queue, in lanes.
  *
- * Where usage may order (admission fair sharing is configured), the classes of one LocalQueue are a lane: what it used
- * moves its lane among the others of its queue, and no class. Elsewhere a queue has one lane. The queue's heap has the
- * lanes with active classes, a lane's heap those classes, each by its first member.
+ * If usage may order the queue (admission fair sharing is configured), the classes of each LocalQueue are a lane, and
+ * a change of its usage moves the lane within the queue, not its classes. Otherwise a queue has one lane. The heap of
+ * the queue holds the lanes with active classes; the heap of a lane holds those classes, each by its first member.
  */
 #ifndef BERTH_CORE_LANE_H
 #define BERTH_CORE_LANE_H

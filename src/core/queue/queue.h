@@ -1,9 +1,9 @@
 /*
- * queue (core): a ClusterQueue: what it says, and the buckets of its workloads.
+ * queue (core): a ClusterQueue: its settings, and the buckets of its workloads.
  *
- * A workload without quota is a member of its class, parked alone, or in flight (the head of the cycle under way). A
- * class with members is active, in a lane of the queue's heap, or parked. What holds quota is in `holders`. The agenda
- * (agenda.h) hears of every queue that has active members, or parked ones.
+ * A workload without quota is a member of its class, parked alone, or in flight (the head of the current cycle). A
+ * class with members is active, in a lane of the queue's heap, or parked. Workloads that hold quota are in
+ * `holders`. The agenda (agenda.h) is notified of every queue that has active or parked members.
  */
 #ifndef BERTH_CORE_QUEUE_H
 #define BERTH_CORE_QUEUE_H

@@ -1,7 +1,7 @@
 /*
- * queue_input (core): what is said of cohorts, queues and workloads when they are put, and what a workload is given.
+ * queue_input (core): the inputs that describe cohorts, queues and workloads, and the quota that a workload is given.
  *
- * All of it is copied by whoever takes it. Names, not numbers: an engine numbers them itself.
+ * The receiver copies all of it. Inputs use names, not numbers: each engine assigns its own numbers.
  */
 #ifndef BERTH_CORE_QUEUE_INPUT_H
 #define BERTH_CORE_QUEUE_INPUT_H

@@ -1,12 +1,14 @@
 /*
- * queue_list (core): the order of a queue without sorting it. Reads, and changes nothing.
+ * queue_list (core): lists a queue in order, without sorting it. Read-only.
  *
- * The order is the one in which heads would be taken if all fitted: usage of LocalQueues where that orders, the one
- * whose victims are on their way out, priority, time, uid; parked ones stand where they would stand in the heap.
+ * The order is that in which heads would be taken if all of them fitted: by the usage of LocalQueues if that orders the
+ * queue, then the workload whose victims are leaving, priority, time, uid. Parked workloads stand where they would
+ * stand in the heap.
  *
- * Members of a class stand in a heap, so the next of all is the root of some class, or below one that was taken: a
- * frontier holds those that may be next. Those parked alone, and the one in flight, are in it from the start. For one
- * LocalQueue its own are sorted, and the others only counted: how many stand before each that is shown.
+ * The members of a class form a heap, so the next workload of all is the root of some class, or a child of one that
+ * was taken: a frontier holds the candidates. Workloads parked alone and the one in flight are in it from the
+ * start. For one LocalQueue its own workloads are sorted, and of the others only the number ahead of each listed
+ * one is counted.
  */
 #ifndef BERTH_CORE_QUEUE_LIST_H
 #define BERTH_CORE_QUEUE_LIST_H

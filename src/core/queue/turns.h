@@ -1,11 +1,11 @@
 /*
- * turns (core): two workloads that evict each other do it once: engine_options.break_alternation.
+ * turns (core): limits how often two workloads may evict each other: engine_options.break_alternation.
  *
- * Some inputs make Kueue evict for ever: A goes for B, B comes back and A goes for it, or three do so in a ring. With
- * this option a pair of workloads has one eviction between them in an era of their tree; a second one, in whichever
- * direction, is refused. An era ends when something comes from outside: a workload that was not on its way out gives
- * quota back, or quotas and queues change. So between two events from outside there are at most as many evictions as
- * pairs of workloads, and the engine comes to rest.
+ * With some inputs Kueue evicts for ever: A is evicted for B, then B for A, or three do so in a ring. With this option
+ * there is at most one eviction between two workloads in an era of their tree; a second one, in either direction, is
+ * refused. An era ends with an event from outside: a workload that was not being evicted releases quota, or quotas or
+ * queues change. So between two such events there are at most as many evictions as pairs of workloads, and the engine
+ * comes to rest.
  */
 #ifndef BERTH_CORE_TURNS_H
 #define BERTH_CORE_TURNS_H

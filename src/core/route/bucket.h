@@ -1,13 +1,14 @@
 /*
- * bucket (core): so much of something in so much time, exactly.
+ * bucket (core): an exact rate limit.
  *
- * A token bucket that is filled evenly: `limit` units in `period` ns, at most `burst` at once. The same decisions as
- * the generic cell rate algorithm (ITU-T I.371, annex A; its theoretical arrival time is when this one would be
- * full), told by level, as levels may be settled afterwards. Levels are in units * period, so that nothing is ever
- * rounded: over any time t at most burst + t * limit / period units pass, and a steady caller gets all of them.
+ * A token bucket that is filled evenly: `limit` units in `period` ns, at most `burst` at once. Its decisions are those
+ * of the generic cell rate algorithm (ITU-T I.371, annex A; the theoretical arrival time there is the time at which
+ * this bucket would be full), but it keeps a level, because levels may be settled afterwards. Levels are in units *
+ * period, so nothing is ever rounded: in any time t at most burst + t * limit / period units pass, and a steady caller
+ * gets all of them.
  *
- * What a request takes may be known only when it is over (tokens): it is charged an estimate, and settled to the truth;
- * the level may go below zero then, and the next one waits. A running stream is never cut for it.
+ * The cost of a request may be known only when it is over (tokens). It is charged an estimate, which is settled then;
+ * the level may become negative, and the next request waits. A running stream is never cut for it.
  */
 #ifndef BERTH_CORE_ROUTE_BUCKET_H
 #define BERTH_CORE_ROUTE_BUCKET_H

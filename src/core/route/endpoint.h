@@ -1,36 +1,33 @@
 /*
- * endpoint (core): the servers of one model, what is known of each, and which of them gets a request.
+ * endpoint (core): the servers of one model, their known load and health, and which of them gets a request.
  *
- * One choice goes through these steps, each of which only narrows:
+ * A choice takes these steps; each one narrows the candidates:
  *
- *   1. usable      ready, not draining, health allows it, below its limit, not tried by this request yet.
- *   2. group a canary and the rest share by weight, exactly: smooth weighted round robin (each turn everyone gains
- *     its
- *                  weight, the largest is chosen and loses the sum; nginx's ngx_http_upstream_round_robin). A group
- *                  without a usable endpoint is left out.
- *   3. zone the own one, while its mean load is at most 1.2 times the mean of all + 1; a second try goes to a zone
- *                  where the first did not fail, or waits for room there, while one of it is healthy.
- *   4. affinity within a bound: an endpoint is skipped while it has more than ENDPOINT_BOUND / 100 of the mean,
- *     rounded
- *                  up, and more than ENDPOINT_FEW (consistent hashing with bounded loads, Mirrokni, Thorup,
- *                    Zadimoghaddam 2016):
- *                    session the first by rendezvous hashing (Thaler, Ravishankar 1998): when one endpoint goes, only
- *                      its
- *                             sessions move;
- *                    prefix who has seen the longest part of the prompt, of at least ENDPOINT_BLOCKS blocks
- *                      (prefix.h);
- *                    adapter  those that have the LoRA adapter loaded.
- *   5. load the best of all where there are up to ENDPOINT_SCAN, else of two at random (the power of two choices,
- *                  Mitzenmacher 2001), ties at random.
+ *   1. usable: ready, not draining, healthy, below its limit, and not yet tried by this request.
+ *   2. group: a canary and the other endpoints share exactly by weight, with smooth weighted round robin (in each
+ *      turn every group gains its weight; the largest is chosen and loses the sum; nginx's
+ *      ngx_http_upstream_round_robin). A group without a usable endpoint is left out.
+ *   3. zone: the gateway's own zone, while its mean load is at most 1.2 times the mean of all + 1. A retry goes to a
+ *      zone in which the first try did not fail, or waits for room there while that zone has a healthy endpoint.
+ *   4. affinity, with bounded load: an endpoint is skipped while its load is above ENDPOINT_BOUND / 100 of the mean,
+ *      rounded up, and above ENDPOINT_FEW (consistent hashing with bounded loads, Mirrokni, Thorup, Zadimoghaddam
+ *      2016). In this order:
+ *        - session: the first endpoint by rendezvous hashing (Thaler, Ravishankar 1998), so that only the sessions
+ *          of an endpoint that disappears move;
+ *        - prefix: the endpoint that has seen the longest part of the prompt, at least ENDPOINT_BLOCKS blocks
+ *          (prefix.h);
+ *        - adapter: endpoints that have the LoRA adapter loaded.
+ *   5. load: the least loaded of all, up to ENDPOINT_SCAN of them, else of two random ones (the power of two
+ *      choices, Mitzenmacher 2001); ties are broken at random.
  *
- * Load is what this gateway has outstanding there, or, with ENDPOINT_BY_METRICS, a score of what the servers tell:
- * waiting requests and outstanding ones, each from 0 (the least of the candidates) to 1 (the most), and the use of
- * the cache; weights 2, 1 and 2. Metrics older than ENDPOINT_STALE count as full.
+ * Load is the number of requests that this gateway has outstanding there. With ENDPOINT_BY_METRICS it is a score from
+ * the servers' metrics: waiting and outstanding requests, each scaled from 0 (least of the candidates) to 1 (most),
+ * and the use of the cache, with the weights 2, 1 and 2. Metrics older than ENDPOINT_STALE count as full.
  *
- * Slow start: what became ready a short while ago counts its load as more, by 10 at first and less as time goes on,
- * until ENDPOINT_SLOW is over (Envoy's slow start, aggression 1).
+ * Slow start: the load of an endpoint that has just become ready counts 10 higher, and less so as time passes, until
+ * ENDPOINT_SLOW is over (Envoy's slow start, aggression 1).
  *
- * Everything is decided by the state, the request, the time and the generator's seed.
+ * The state, the request, the time and the generator's seed determine every decision.
  */
 #ifndef BERTH_CORE_ROUTE_ENDPOINT_H
 #define BERTH_CORE_ROUTE_ENDPOINT_H

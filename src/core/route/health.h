@@ -1,16 +1,16 @@
 /*
- * health (core): what requests tell of an endpoint, and whether it gets more of them. Passive: probes are the
- * caller's, who says `ready`.
+ * health (core): the health of an endpoint, by the outcome of its requests. Passive: the caller runs the probes and
+ * sets `ready`.
  *
  *     state     until                                        then
- *     closed    HEALTH_FAILURES failures one after another   open, if no more than half of the pool is open then
+ *     closed    HEALTH_FAILURES failures in a row            open, if at most half of the pool is open then
  *     open      base * 2^(times - 1), at most HEALTH_LONGEST  half: one request at a time
- *     half      HEALTH_SUCCESSES successes                   closed; a failure: open again, longer
+ *     half      HEALTH_SUCCESSES successes                   closed; after a failure open again, for longer
  *
- * Failures are connections that fail, resets, 5xx and time-outs before the first byte; a refusal that is the client's
- * own (4xx) is neither. `times` goes down by one for each HEALTH_FORGETS that the endpoint was closed, as Envoy's
- * outlier detection has it, whose defaults (5 failures, 10 s, 300 s) these are. Half of the pool always stays: where
- * everything fails it is not the endpoints.
+ * Failures are failed connections, resets, 5xx, and timeouts before the first byte. Errors of the client (4xx) count
+ * neither as failure nor as success. `times` decreases by one for each HEALTH_FORGETS that the endpoint was closed, as
+ * in Envoy's outlier detection, whose defaults these are (5 failures, 10 s, 300 s). At least half of the pool always
+ * stays in use: when everything fails, the endpoints are not the cause.
  */
 #ifndef BERTH_CORE_ROUTE_HEALTH_H
 #define BERTH_CORE_ROUTE_HEALTH_H

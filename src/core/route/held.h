@@ -1,23 +1,23 @@
 /*
- * held (core): requests that wait, for a model at zero to be ready or for a busy one to have room; and in which order
- * they go on.
+ * held (core): requests that wait, until a model scaled to zero is ready or a busy one has room, and the order in which
+ * they are released.
  *
- * Bounded by number, bytes, number and bytes of one tenant, and time. Where it is full, what has the lowest priority
- * goes: the newcomer, or the newest of those that have less than he has, which is told to its owner (held_shed).
- * Released:
+ * The queue is limited by number, by bytes, by both for each tenant, and by time. When it is full, the request with the
+ * lowest priority is shed: the new one, or the newest of those with a lower priority, whose owner learns of it
+ * (held_shed). Requests are released
  *
- *     the highest priority first;
- *     of one priority by weight between tenants: start-time fair queueing (Goyal, Vin, Cheng 1996). A request is tagged
- *     start = max(virtual time, finish of the tenant's last), finish = start + cost / weight; the least start goes, and
- *     virtual time becomes it. So two tenants that always wait get their shares, to one request, and who was away gets
- *     nothing for it;
- *     of one tenant and priority in the order of coming.
+ *     by priority, the highest first;
+ *     within a priority by the tenants' weights: start-time fair queueing (Goyal, Vin, Cheng 1996). A request is tagged
+ *     start = max(virtual time, finish of the tenant's last), finish = start + cost / weight; the smallest start is
+ *     released and becomes the virtual time. So two tenants that always have requests waiting get their shares to
+ *     within one request, and a tenant that was idle gains nothing by it;
+ *     within a tenant and priority in order of arrival.
  *
- * The caller says how many may go at once (places that the endpoints have) and is paced: `pace` of them a second
- * after the first `burst`, so that a server that has just started is not met by all. Virtual time and sequence
- * numbers are all that counts: the same calls give the same order.
+ * The caller says how many may be released at once (free places at the endpoints). The rate is limited to `pace` a
+ * second after the first `burst`, so that a server that has just started is not flooded. Only virtual time and sequence
+ * numbers count: the same calls give the same order.
  *
- * Memory is given once, for `most` requests. Handles are slot + generation: one that is gone is known as such.
+ * Memory is allocated once, for `most` requests. Handles are slot + generation, so stale ones are detected.
  */
 #ifndef BERTH_CORE_ROUTE_HELD_H
 #define BERTH_CORE_ROUTE_HELD_H

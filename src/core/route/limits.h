@@ -1,10 +1,9 @@
 /*
- * limits (core): what one request must pass: limits of its key, its project and its model, on requests, on tokens and
- * on streams that run at the same time.
+ * limits (core): the limits of a request's key, project and model, on requests, on tokens and on concurrent streams.
  *
- * All or nothing: a request that one of them refuses is charged to none. Tokens are charged by an estimate of the
- * prompt and the answer, and settled when the request is over. Refusals say which limit it was and when to try again;
- * what a client is told in x-ratelimit-* headers is of the limit that is nearest to its end.
+ * All or nothing: a request that one limit refuses is charged to none. Tokens are charged by an estimate of the prompt
+ * and the answer, and settled when the request is over. A refusal says which limit it was and when to try again. The
+ * x-ratelimit-* headers describe the limit that is nearest to exhaustion.
  */
 #ifndef BERTH_CORE_ROUTE_LIMITS_H
 #define BERTH_CORE_ROUTE_LIMITS_H

@@ -1,15 +1,14 @@
 /*
- * prefix (core): which endpoint has seen how much of this prompt?
+ * prefix (core): which endpoint has seen how much of a prompt.
  *
- * A prompt is cut into blocks of PREFIX_BLOCK bytes (or tokens); each block's hash goes on from the one before it, so
- * that a hash stands for all of the prompt up to there, as in the block hashes of vLLM's prefix cache. The first goes
- * on from a salt: model, adapter and tenant, whose caches are not shared. What is left of the last block does not
- * count.
+ * A prompt is cut into blocks of PREFIX_BLOCK bytes (or tokens). The hash of each block continues that of the block
+ * before it, so a hash stands for the whole prompt up to its block, as in vLLM's prefix cache. The first hash continues
+ * a salt of model, adapter and tenant, whose caches are not shared. An incomplete last block does not count.
  *
- * The index remembers (hash, endpoint) pairs in sets of PREFIX_WAYS, in memory that is given once; a new pair takes the
- * place of the one that was used longest ago in its set. It is a guess of what servers hold: a wrong one costs a miss.
+ * The index holds (hash, endpoint) pairs in sets of PREFIX_WAYS, in memory that is allocated once; a new pair replaces
+ * the least recently used one of its set. The index is a guess at the servers' caches: a wrong guess costs a miss.
  *
- * Hashes are 64 bits and keyed by the caller's seed, so that a tenant cannot make two prompts meet.
+ * Hashes have 64 bits and are keyed with the caller's seed, so that a tenant cannot construct collisions.
  */
 #ifndef BERTH_CORE_ROUTE_PREFIX_H
 #define BERTH_CORE_ROUTE_PREFIX_H

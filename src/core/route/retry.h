@@ -1,10 +1,10 @@
 /*
- * retry (core): may a request be sent again, to another endpoint?
+ * retry (core): whether a request may be sent again, to another endpoint.
  *
- * Only while nothing of an answer went to the client, for causes where the endpoint did not do the work (or would do it
- * again without harm), at most RETRY_TRIES times, and within a budget: retries are at most a share of the traffic, so
- * that an outage is not made worse by them. The budget is Finagle's: each request deposits `share`, a retry takes 1,
- * and a small reserve is refilled by time, so that a quiet service may retry as well.
+ * It may only while no part of an answer has gone to the client, for causes where the endpoint did not do the work (or
+ * repeating it does no harm), at most RETRY_TRIES times, and within a budget: retries are limited to a share of the
+ * traffic, so that they do not make an outage worse. The budget is Finagle's: each request deposits `share`, a retry
+ * takes 1, and a small reserve refills with time, so that a service with little traffic may retry as well.
  */
 #ifndef BERTH_CORE_ROUTE_RETRY_H
 #define BERTH_CORE_ROUTE_RETRY_H

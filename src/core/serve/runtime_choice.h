@@ -1,17 +1,15 @@
 /*
- * runtime_choice (core): which ServingRuntime serves a model. As KServe chooses (v1beta1 predictor_model.go, and the
+ * runtime_choice (core): which ServingRuntime serves a model, chosen as in KServe (v1beta1 predictor_model.go, and the
  * predictor's reconciler):
  *
- *   named the ServingRuntime of the namespace with that name, else the ClusterServingRuntime. It must be there, not
- *              disabled, know the format (whether it selects automatically or not), and speak the protocol where one is
- *              asked for.
- *   not named  all that are not disabled, serve one model, support the format with autoSelect, and speak the protocol
- *              (v1 where none is asked for). Those of the namespace go before those of the cluster; in each the higher
- *              priority for the format, one that has a priority before one that has none; then the simpler protocol
- *                (v1,
- *              v2, grpc-v1, grpc-v2, others), the newer, the name.
+ *   named      the ServingRuntime of the namespace with that name, else the ClusterServingRuntime. It must exist, not
+ *              be disabled, support the format (with or without autoSelect), and speak the requested protocol, if any.
+ *   not named  all that are not disabled, serve a single model, support the format with autoSelect, and speak the
+ *              protocol (v1 by default). Those of the namespace come before those of the cluster. Within each: the
+ *              higher priority for the format, any priority before none; then the simpler protocol (v1, v2, grpc-v1,
+ *              grpc-v2, others), the newer runtime, the name.
  *
- * A format is supported by name, and by name and version where the model has a version. A runtime that names no
+ * A format is supported by name, and by name and version if the model has a version. A runtime without a list of
  * protocols speaks all. Reasons are those of status.modelStatus.lastFailureInfo.
  */
 #ifndef BERTH_CORE_SERVE_RUNTIME_CHOICE_H

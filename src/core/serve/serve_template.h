@@ -1,14 +1,13 @@
 /*
- * serve_template (core): arguments of a runtime's containers with what they name of the InferenceService filled in.
+ * serve_template (core): fills the metadata of an InferenceService into the arguments of its runtime's containers.
  *
- * KServe runs Go's templates over the container; what they are used for is metadata, which is all that is understood
- * here:
+ * KServe runs Go templates over the container. In practice they name metadata, and only that is supported here:
  *
- *     {{.Name}} {{ .Namespace }} {{.Labels.team}} {{.Annotations.x}} {{index .Labels "a.b/c"}} {{index .Annotations
- *       "x"}}
+ *     {{.Name}} {{ .Namespace }} {{.Labels.team}} {{.Annotations.x}}
+ *     {{index .Labels "a.b/c"}} {{index .Annotations "x"}}
  *
- * with blanks and the trimming marks of Go ("{{-", "-}}"). A label that is not there is empty, as in KServe. Anything
- * else between "{{" and "}}" is refused with its text, rather than passed to a server as it stands.
+ * with blanks and Go's trim markers ("{{-", "-}}"). A missing label gives an empty string, as in KServe. Anything else
+ * between "{{" and "}}" is refused with its text instead of being passed to a server unchanged.
  */
 #ifndef BERTH_CORE_SERVE_TEMPLATE_H
 #define BERTH_CORE_SERVE_TEMPLATE_H

@@ -1,6 +1,6 @@
 /*
- * csr: certificate signing requests of others (PKCS #10): what they ask for, and certificates for clients by our own
- * authority. The request's signature is checked, so that whoever asks has the key.
+ * csr: certificate signing requests (PKCS #10) and client certificates issued for them by our own authority. The
+ * signature of a request is verified, which proves that the requester has the key.
  */
 #ifndef BERTH_NET_CSR_H
 #define BERTH_NET_CSR_H

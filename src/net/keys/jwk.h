@@ -1,9 +1,9 @@
 /*
- * jwk: public keys as JSON Web Keys say them (RFC 7517, 7518), and signatures that they check, over OpenSSL 3.
+ * jwk: public keys as JSON Web Keys (RFC 7517, 7518), and verification of signatures with them, by OpenSSL 3.
  *
  * RSA of 2048 to 8192 bits with an exponent of at most 32 bits, and the curves P-256, P-384 and P-521. The algorithm of
- * a signature must be one of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512 and fit the key: neither
- * "none" nor HMAC exist here, so no public key can be mistaken for a secret.
+ * a signature must be one of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512 and match the key. "none"
+ * and HMAC are not implemented, so no public key can be mistaken for a secret.
  */
 #ifndef BERTH_NET_JWK_H
 #define BERTH_NET_JWK_H

@@ -1,12 +1,12 @@
 /*
- * image_hosts: which registries images may be pulled from, as `--image-registries` says it.
+ * image_hosts: the registries from which images may be pulled, from `--image-registries`.
  *
  *     docker.io,*.example.org:5000,!evil.example.org
  *
- * An entry is the host of an image's whole name (image_name.h): with a port that one alone, without any port; "*."
- * stands for one label or more before the rest. "!" in front refuses. A host is allowed when no entry refuses it and
- * one allows it, or none allows any. No list: any host. What is here already, loaded, built or pulled before, is not
- * asked about.
+ * An entry is the host part of a full image name (image_name.h). With a port it matches that port, without one any
+ * port; "*." matches one or more labels; a leading "!" refuses. A host is allowed if no entry refuses it, and
+ * either an entry allows it or the list has no allowing entry. Without a list every host is allowed. Images that
+ * are already on the machine (loaded, built, or pulled before) are not checked.
  */
 #ifndef BERTH_NODE_IMAGE_HOSTS_H
 #define BERTH_NODE_IMAGE_HOSTS_H

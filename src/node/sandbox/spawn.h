@@ -1,7 +1,7 @@
 /*
- * spawn: a child that is in its cgroup (v2) from its first instruction (clone3, CLONE_INTO_CGROUP, Linux 5.7). To move
- * a process into a group afterwards stops all that would fork or exit on the machine and waits a grace period of RCU
- * for it, some 10 ms; to be born in one takes no such lock.
+ * spawn: starts a child that is in its cgroup (v2) from its first instruction (clone3, CLONE_INTO_CGROUP, Linux 5.7).
+ * Moving a running process into a group takes a kernel lock that blocks all forks and exits and waits for an RCU grace
+ * period, some 10 ms; starting it there does not.
  */
 #ifndef BERTH_NODE_SPAWN_H
 #define BERTH_NODE_SPAWN_H

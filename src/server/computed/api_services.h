@@ -1,5 +1,5 @@
 /*
- * api_services (server): the APIServices of what is served: one for each group-version, all local and available.
+ * api_services (server): computed APIServices, one for each group and version served, all local and available.
  */
 #ifndef BERTH_SERVER_API_SERVICES_H
 #define BERTH_SERVER_API_SERVICES_H

@@ -1,14 +1,14 @@
 /*
- * flow: whose request is next. API Priority and Fairness for a server that has one thread.
+ * flow: decides which request is handled next: API Priority and Fairness for a server with one thread.
  *
- * What a request takes of the server is the thread's time, and for as long as it is under way one of the seats of its
- * priority level (LIMIT_FLOW_SEATS, divided by the levels' shares). So long as the thread has time to spare and the
- * level a seat, a request is handled at once. Else it waits in its flow: levels take turns by the time that their
- * requests took, weighed by their shares, and so do the flows of a level, each as much as any other, however many
- * requests it sends (start-time fair queueing, by measured time). A flow has half of its level's seats at most. Lists
- * that take more than one step are charged for each, and the next step is that of the flow that had the least.
+ * A request uses the thread's time and, while it is in progress, one of the seats of its priority level
+ * (LIMIT_FLOW_SEATS, divided by the levels' shares). While the thread has time to spare and the level has a seat, a
+ * request is handled at once. Otherwise it waits in its flow. Levels take turns according to the time that their
+ * requests took, weighted by their shares; the flows of a level share its time equally, however many requests each
+ * sends (start-time fair queueing, by measured time). A flow has at most half of the seats of its level. Lists that
+ * take several steps are charged for each, and the next step is that of the flow that had the least time.
  *
- * What may not wait any more is answered 429. Exempt requests neither wait nor hold seats.
+ * Requests that may not wait are answered with 429. Exempt requests neither wait nor hold seats.
  */
 #ifndef BERTH_SERVER_FLOW_H
 #define BERTH_SERVER_FLOW_H

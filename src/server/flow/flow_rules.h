@@ -1,9 +1,8 @@
 /*
- * flow_rules: FlowSchemas and PriorityLevelConfigurations as they are stored, made ready to say of a request which
- * level it belongs to and whose flow it is.
+ * flow_rules: compiled FlowSchemas and PriorityLevelConfigurations, which give the level and the flow of a request.
  *
- * Of the schemas that match, the one with the lowest precedence counts, then the first by name; one whose level is
- * missing matches nothing. What nothing matches belongs to catch-all, which is there even where no objects are.
+ * Of the schemas that match, the one with the lowest precedence counts, then the first by name; a schema whose level is
+ * missing matches nothing. Requests that no schema matches belong to catch-all, which exists even without objects.
  */
 #ifndef BERTH_SERVER_FLOW_RULES_H
 #define BERTH_SERVER_FLOW_RULES_H

@@ -1,16 +1,16 @@
 /*
  * convert (server): waiting for conversion webhooks (strategy Webhook of a CustomResourceDefinition).
  *
- * Conversion is a function call wherever it is needed (codec_to_storage, codec_from_storage). Where only a webhook
- * knows how, and what it says of this very object is not known yet, the call returns ERR_AGAIN and the webhook is asked
- * at the end of the loop's turn, about all objects that were wanted in one review. Whoever got ERR_AGAIN gives up what
- * it did, waits here, and does it again from the start:
+ * Conversion is a plain function call (codec_to_storage, codec_from_storage). If it needs a webhook whose answer for
+ * this object is not cached, the call returns ERR_AGAIN, and at the end of the loop's turn the webhook is called with
+ * one review of all objects that were requested. The caller that got ERR_AGAIN undoes its work, waits here, and starts
+ * again from the beginning:
  *
  *     write_finish, call_object, call_fail     wait by themselves: a write, an answer, a read
- *     watches                                  stop before the object, and go on later
+ *     watches                                  stop before the object and continue later
  *
- * Answers are kept for some time (LIMIT_CONVERSION_BYTES), by all that was asked, so that lists and watches ask once
- * about each state of an object. An error is kept for a second: long enough for those who wait.
+ * Answers are cached for some time (LIMIT_CONVERSION_BYTES), with the whole question as the key, so that lists and
+ * watches ask only once about each state of an object. Errors are cached for one second.
  */
 #ifndef BERTH_SERVER_CONVERT_H
 #define BERTH_SERVER_CONVERT_H

@@ -1,9 +1,9 @@
 /*
- * status_notes: annotations that come with a write of a status.
+ * status_notes: annotations that are sent with a write of a status.
  *
- * Kubernetes lets whoever may write the status of most kinds write their annotations too. Those that steer something
- * here (of berth.dev, openshift.io and kueue.x-k8s.io) are judged when the whole object is written, and stay as they
- * were.
+ * In Kubernetes, whoever may write the status of most kinds may also write their annotations. Annotations that control
+ * Berth (of berth.dev, openshift.io and kueue.x-k8s.io) are only judged in writes of the whole object, so a write of
+ * the status leaves them unchanged.
  */
 #ifndef BERTH_SERVER_STATUS_NOTES_H
 #define BERTH_SERVER_STATUS_NOTES_H

@@ -2,18 +2,18 @@
  * policies (server): admission policies (admissionregistration.k8s.io/v1): CEL expressions that judge a write before it
  * is stored.
  *
- * Policies and bindings are compiled when they are committed; a write is judged at once, on the newest state, by each
- * binding of each policy that matches it, in the order of their names. Nothing is asked of anybody else, so a verdict
- * depends on the write and the state alone.
+ * Policies and bindings are compiled when they are committed. A write is judged immediately, on the newest state, by
+ * each binding of each policy that matches it, in the order of their names. No other process is involved, so a verdict
+ * depends only on the write and the state.
  *
  *     matchConstraints, then the binding's matchResources     rules, names, selectors, matchPolicy
- *     paramRef                                                one verdict for each parameter object
+ *     paramRef                                                one evaluation for each parameter object
  *     matchConditions                                         all true, or the policy is not evaluated
- *     validations, auditAnnotations                           what follows: validationActions, failurePolicy
- *     mutations                                               of mutating ones: a merge, or a JSON patch, each in turn
+ *     validations, auditAnnotations                           then: validationActions, failurePolicy
+ *     mutations                                               of mutating policies: merges or JSON patches, in turn
  *
- * Never judged: the objects of admissionregistration.k8s.io themselves, so that no policy can defend itself. Bounds:
- * the steps of one policy for one parameter object (LIMIT_CEL_STEPS_OBJECT), and all of them are charged to the
+ * Objects of admissionregistration.k8s.io itself are never judged, so that no policy can prevent its own removal.
+ * Limits: the steps of one policy for one parameter object (LIMIT_CEL_STEPS_OBJECT), all of which are charged to the
  * request's allowance; LIMIT_POLICIES, LIMIT_POLICY_BINDINGS, LIMIT_POLICY_PARAMS.
  */
 #ifndef BERTH_SERVER_POLICIES_H

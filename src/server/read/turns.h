@@ -1,8 +1,8 @@
 /*
- * turns (server): answers in several steps take turns with each other and with everything else that the loop does.
+ * turns (server): interleaves answers that take several steps with each other and with all other work of the loop.
  *
- * An answer is a stream (call_long) whose next step is made when the peer has taken the last one; who reads slowly
- * costs the memory of one step, and a hundred long answers hold up nobody.
+ * Such an answer is a stream (call_long); its next step is made when the peer has read the last one. A slow reader
+ * costs the memory of one step, and many long answers do not block other requests.
  */
 #ifndef BERTH_SERVER_TURNS_H
 #define BERTH_SERVER_TURNS_H

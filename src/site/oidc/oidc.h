@@ -1,13 +1,12 @@
 /*
- * oidc: tokens of OpenID Connect issuers. One per process, on the loop thread.
+ * oidc: verification of OpenID Connect tokens. One per process, on the loop thread.
  *
- * Each issuer's discovery document and keys are fetched over HTTPS in the background: at the start, every
- * OIDC_REFRESH_S, and when a token names a key that is not known, but not sooner than OIDC_REFETCH_S after the last
- * time, whoever sends such tokens. A fetch that fails is tried again, later each time; the keys that are known stay,
- * so that an issuer that is away locks nobody out.
+ * The discovery document and the keys of each issuer are fetched over HTTPS in the background: at the start, every
+ * OIDC_REFRESH_S, and when a token names an unknown key, at most once every OIDC_REFETCH_S whoever sends such tokens.
+ * A failed fetch is retried with backoff; the known keys stay valid, so an unreachable issuer locks nobody out.
  *
- * Nothing here waits. A token whose key may come with the fetch under way is answered ERR_AGAIN; whoever can wait asks
- * to be told (oidc_wait) and looks again.
+ * No call blocks. A token whose key may arrive with the current fetch gets ERR_AGAIN; a caller that can wait registers
+ * with oidc_wait and verifies it again afterwards.
  */
 #ifndef BERTH_SITE_OIDC_H
 #define BERTH_SITE_OIDC_H

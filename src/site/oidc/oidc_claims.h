@@ -1,9 +1,9 @@
 /*
- * oidc_claims: what the claims of a token say by an issuer's settings: whether it counts now, and who its bearer is.
- * Pure; the signature was checked before.
+ * oidc_claims: evaluates the claims of a token by the settings of its issuer: whether it is valid now, and whose it is.
+ * Pure; the caller has already verified the signature.
  *
- * Kubernetes' rules, and two more: a user or group that would begin with "system:" is refused, prefix included, since
- * such names carry rights here that no issuer gives; and lengths are bounded.
+ * Beyond Kubernetes' rules, a user or group that begins with "system:", prefix included, is refused, because such names
+ * carry rights that no issuer may grant; and lengths are limited.
  */
 #ifndef BERTH_SITE_OIDC_CLAIMS_H
 #define BERTH_SITE_OIDC_CLAIMS_H

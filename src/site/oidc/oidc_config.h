@@ -1,9 +1,9 @@
 /*
- * oidc_config: whose tokens of OpenID Connect are taken, and what their claims mean here. Read from a file, Kubernetes'
- * AuthenticationConfiguration (apiserver.config.k8s.io/v1, v1beta1), or put together of options.
+ * oidc_config: the trusted OpenID Connect issuers and the meaning of their claims. Read from a file, Kubernetes'
+ * AuthenticationConfiguration (apiserver.config.k8s.io/v1, v1beta1), or built from options.
  *
- * Everything lives in the config's arena. A member that is not known, of the wrong type or that Berth cannot act on
- * (CEL expressions, egress selectors) is an error that names it.
+ * Everything lives in the config's arena. A field that is unknown, has the wrong type, or is not supported (CEL
+ * expressions, egress selectors) is an error that names it.
  */
 #ifndef BERTH_SITE_OIDC_CONFIG_H
 #define BERTH_SITE_OIDC_CONFIG_H

@@ -1,8 +1,8 @@
 /*
- * oidc_keys: the public keys of an issuer, as its JWKS document has them (RFC 7517, 5).
+ * oidc_keys: the public keys of an issuer, from its JWKS document (RFC 7517, 5).
  *
- * Keys that are not for signatures, of a type that is not known, or malformed, are passed over: a document may have
- * keys for others. One without any that can be used is an error.
+ * Keys that are not for signatures, of an unknown type, or malformed are skipped, because a document may have keys for
+ * other purposes. A document without any usable key is an error.
  */
 #ifndef BERTH_SITE_OIDC_KEYS_H
 #define BERTH_SITE_OIDC_KEYS_H

@@ -1,13 +1,12 @@
 /*
- * oidc_login: signing in at an issuer with a browser: the authorization code flow with PKCE (RFC 7636, S256), state
- * and nonce.
+ * oidc_login: browser sign-in at an issuer: the authorization code flow with PKCE (RFC 7636, S256), state and nonce.
  *
- *     begin    a cookie and the address at the issuer, to which the browser goes
- *     end      what the browser came back with: the code is exchanged for an ID token, on a connection of ours
+ *     begin    returns a cookie, and the URL at the issuer to which the browser is redirected
+ *     end      takes what the browser brought back and exchanges the code for an ID token, over our own connection
  *
- * Nothing is kept between the two but a key of this process: state, nonce and verifier are codes (HMAC-SHA-256) of
- * the cookie, which has the time and 256 random bits, so that any number of people may begin, and only the browser
- * that began ends. Of the token its nonce is looked at here; whose it is, and whether it counts, is for oidc_verify.
+ * Between the two only a key of this process is kept: state, nonce and verifier are HMAC-SHA-256 codes of the cookie,
+ * which holds the time and 256 random bits. So any number of people may begin, and only the browser that began can end.
+ * This part checks the nonce of the token; oidc_verify decides whose token it is and whether it is valid.
  */
 #ifndef BERTH_SITE_OIDC_LOGIN_H
 #define BERTH_SITE_OIDC_LOGIN_H

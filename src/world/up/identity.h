@@ -1,5 +1,5 @@
 /*
- * identity: who else but Berth says who somebody is: issuers of OpenID Connect, by options or by a file.
+ * identity: the OpenID Connect issuers that `berth up` trusts, from options or from a file.
  *
  * --authentication-config and --oidc-issuer-url exclude each other, as they do for kube-apiserver.
  */
