@@ -150,15 +150,14 @@ static int collect(struct fit_list *l, bool *ret_catalog) {
     }
     *ret_catalog = gpu != NULL || !cli_has_server(l->c);
     if (*ret_catalog && cli_value(&l->c->args, "context") != NULL) {
-        return cli_usage(
-            l->c,
-            "--context names one of a kubeconfig, and no server is asked: --context-length is the "
-            "length of a sequence");
+        return cli_usage(l->c, "--context is a context of the kubeconfig, and no server is asked "
+                               "here; the length of a "
+                               "sequence is --context-length");
     }
     if (m != NULL) {
         add_model(l, m);
     } else if (*ret_catalog) {
-        fprintf(stderr, "no server is known: these are GPUs of the catalogue\n");
+        fprintf(stderr, "no server is known: these are the GPUs of the catalogue\n");
         for (size_t i = 0; (m = gpu_models_at(i)) != NULL; i++) {
             add_model(l, m);
         }
@@ -212,7 +211,8 @@ static int read_ask(struct cli *c, const struct model_files *m, struct fit_ask *
 
     *ask = fit_defaults(llama ? FIT_LLAMA : FIT_VLLM);
     if (m->gguf && !llama) {
-        fprintf(stderr, "vLLM reads GGUF files in part only: llama.cpp is made for them\n");
+        fprintf(stderr,
+                "vLLM supports GGUF files only in part; --runtime llama.cpp supports them fully\n");
     }
     ask->kv_bits = cache != NULL && strcmp(cache, "fp8") == 0 ? 8 : 0;
     int code = number(c, "context-length", &ask->context);
@@ -222,7 +222,7 @@ static int read_ask(struct cli *c, const struct model_files *m, struct fit_ask *
     return code != 0 ? code : fraction(c, "overhead", 1024, 1073741824.0, &ask->overhead);
 }
 
-/* What a server said of itself, as the overhead of every row: its GPU is one of them, whose memory it needs. */
+/* Takes the overhead of all rows from a server's log; that needs the memory of the GPU that the server had. */
 static int learn(struct cli *c, const struct facts *f, struct fit_ask *ask) {
     const char *path = cli_value(&c->args, "log");
     const char *gib = cli_value(&c->args, "log-memory");
@@ -234,8 +234,8 @@ static int learn(struct cli *c, const struct facts *f, struct fit_ask *ask) {
         return 0;
     }
     if (path == NULL || (gib == NULL && ask->runtime == FIT_VLLM)) {
-        return cli_usage(c, "--log and --log-memory go together: the memory of the GPU that the "
-                            "server had, in GiB");
+        return cli_usage(c, "--log and --log-memory must be given together; --log-memory is the "
+                            "memory of that server's GPU, in GiB");
     }
     int code = fraction(c, "log-memory", 4096, 1073741824.0, &memory);
     if (code != 0) {
@@ -252,9 +252,10 @@ static int learn(struct cli *c, const struct facts *f, struct fit_ask *ask) {
     ask->overhead = serverlog_overhead(&said, may_use, kv_token(f, &how));
     if (ask->overhead < 0) {
         return cli_usage(
-            c, "--log: %s does not say what weights and cache took, or they do not add up", path);
+            c, "--log: %s does not report the sizes of weights and cache, or they do not add up",
+            path);
     }
-    fprintf(stderr, "overhead by %s: %.2f GiB\n", path, (double)ask->overhead / 1073741824.0);
+    fprintf(stderr, "overhead from %s: %.2f GiB\n", path, (double)ask->overhead / 1073741824.0);
     return 0;
 }
 
@@ -304,7 +305,7 @@ static int run(struct cli *c) {
     }
     if (all.n == 0) {
         err_set(&c->err, ERR_NOT_FOUND,
-                "there is no such GPU or slice; --gpu H200 asks for a model of the catalogue");
+                "there is no such GPU or slice; --gpu H200 selects a model of the catalogue");
         return cli_fail(c, NULL);
     }
     for (size_t i = 0; i < all.n; i++) {
@@ -321,36 +322,36 @@ static int run(struct cli *c) {
 static const char *const runtimes[] = {"vllm", "llama.cpp", NULL};
 static const char *const caches[] = {"auto", "fp8", NULL};
 static const struct cli_option options[] = {
-    {"slice", 0, "PROFILE", "only this slice, as 3g.71gb; whole: the whole GPU; repeats", NULL,
-     true},
-    {"gpu", 0, "MODEL", "of this model of the catalogue, as H200; asks no server", NULL, false},
+    {"slice", 0, "PROFILE", "only this slice, such as 3g.71gb; whole: the whole GPU; repeatable",
+     NULL, true},
+    {"gpu", 0, "MODEL", "a GPU model of the catalogue, such as H200; asks no server", NULL, false},
     {"context-length", 0, "N",
-     "tokens of a sequence, prompt and answer; else what the model was made for", NULL, false},
-    {"sequences", 0, "N", "sequences that are to run at once", NULL, false},
-    {"runtime", 0, "NAME", "the server; else llama.cpp for GGUF files and vLLM for others",
+     "tokens of a sequence, prompt and answer; else the model's longest context", NULL, false},
+    {"sequences", 0, "N", "sequences to run at once", NULL, false},
+    {"runtime", 0, "NAME", "the model server; else llama.cpp for GGUF files, vLLM for others",
      runtimes, false},
     {"gpu-memory-utilization", 0, "F", "vLLM's share of the memory (0.9)", NULL, false},
-    {"kv-cache-dtype", 0, "TYPE", "of the cache (auto)", caches, false},
-    {"tensor-parallel-size", 0, "N", "GPUs that share the model (1); never slices", NULL, false},
-    {"overhead", 0, "GIB", "memory that is neither weights nor cache; else a guess", NULL, false},
-    {"log", 0, "FILE", "take the overhead from what a server of this model printed", NULL, false},
-    {"log-memory", 0, "GIB", "the memory of the GPU that this server had", NULL, false},
+    {"kv-cache-dtype", 0, "TYPE", "data type of the cache (auto)", caches, false},
+    {"tensor-parallel-size", 0, "N", "whole GPUs that share the model (1)", NULL, false},
+    {"overhead", 0, "GIB", "memory for neither weights nor cache; else estimated", NULL, false},
+    {"log", 0, "FILE", "take the overhead from the log of a server of this model", NULL, false},
+    {"log-memory", 0, "GIB", "the memory of that server's GPU", NULL, false},
 };
 
 const struct cli_verb cli_fit = {
     .name = "fit",
     .arguments = "MODEL",
-    .summary = "does a model fit, and which slice",
+    .summary = "show on which GPUs and slices a model fits",
     .about = "MODEL is a folder with config.json and safetensors files, a config.json, or a .gguf "
-             "or .safetensors "
-             "file. Only\nheads of files are read. For every GPU and slice of the fleet, or of the "
-             "catalogue of GPU "
-             "models where no\nserver is known: whether a server would start, how many tokens its "
-             "cache holds, "
-             "sequences of the context at\nonce, the longest context, a bound of the tokens per "
-             "second of one "
-             "sequence, and where it does not fit, which\nflag would make it. -o name lists those "
-             "that fit.",
+             "or .safetensors file.\n"
+             "Only the headers of weight files are read. The GPUs and slices are those of the "
+             "fleet, or of the catalogue of\n"
+             "GPU models if no server is known. For each the table shows whether a model server "
+             "would start, how many tokens\n"
+             "its cache holds, how many sequences fit at once, the longest context, a bound of "
+             "the tokens per second of one\n"
+             "sequence, and if the model does not fit, the flags that would change that. -o name "
+             "lists those that fit.",
     .examples = "  berth fit ~/models/Llama-3.1-8B-Instruct --context-length 8192\n"
                 "  berth fit model.gguf --slice 1g.18gb --slice 2g.35gb\n"
                 "  berth fit config.json --gpu H200 --kv-cache-dtype fp8 -o json\n",

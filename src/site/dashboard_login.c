@@ -145,7 +145,7 @@ static void exchanged(void *ctx, int code, struct str token, const struct err *e
     http_set_user(r, NULL, NULL);
     dashboard_login_free(l);
     if (code != 0 || token.n > SESSION_TOKEN_MAX) {
-        dashboard_login_failed(d, r, "failed", code ? err->text : "its token is too long");
+        dashboard_login_failed(d, r, "failed", code ? err->text : "the token is too long");
         return;
     }
     set_cookie(r, "", 0);
@@ -195,7 +195,7 @@ bool dashboard_login(struct dashboard *d, struct http_request *r) {
     } else if (ways) {
         tell_ways(d, r);
     } else if (d->o.login == NULL) {
-        refuse(r, ERR_NOT_FOUND, "nobody is signed in by an issuer here");
+        refuse(r, ERR_NOT_FOUND, "no issuer is configured for sign-in");
     } else if (start) {
         begin(d, r);
     } else {

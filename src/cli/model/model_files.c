@@ -54,7 +54,8 @@ static int head_read(const struct file_head *h, struct arena *a, int64_t at, int
             continue;
         }
         if (k <= 0) {
-            return k == 0 ? err_set(err, ERR_IO, "it became shorter") : err_sys(err, errno, "read");
+            return k == 0 ? err_set(err, ERR_IO, "the file became shorter while it was read")
+                          : err_sys(err, errno, "read");
         }
         got += (size_t)k;
     }
@@ -247,7 +248,7 @@ static int by_index(struct arena *a, struct arena *scratch, const char *dir,
     ret->n = x.n;
     if (code == ERR_NOT_FOUND && x.total_bytes > 0) {
         ret->note = arena_f(
-            a, "not all of the %zu files are there: weights are what the index states", x.n);
+            a, "not all of the %zu files are there: weights are the total of the index", x.n);
         ret->n = 0;
         *sum = x.total_bytes;
         code = 0;
@@ -280,7 +281,7 @@ static int weigh_folder(struct arena *a, struct arena *scratch, const char *dir,
     if (code == 0 && ret->n > 0) {
         facts_weigh(&ret->facts, sum);
     } else if (code == 0) {
-        ret->note = STR("no files of weights: they are counted from the sizes in config.json");
+        ret->note = STR("no weight files: weights are counted from the sizes in config.json");
     }
     return code;
 }
@@ -334,7 +335,7 @@ static int of_safetensors(struct arena *a, struct arena *scratch, const char *pa
     if (code == ERR_NOT_FOUND) {
         return err_set(
             err, ERR_BAD_REQUEST,
-            "%s: there is no config.json beside it: weights alone do not say what the cache takes",
+            "%s: there is no config.json beside it; without one the size of the cache is unknown",
             path);
     }
     code = code != 0 ? code : add_safetensors(scratch, path, &sum, err);

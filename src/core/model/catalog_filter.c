@@ -112,7 +112,7 @@ static struct str quoted(struct filter_in *f, char mark) {
         buf_ch(&b, c);
     }
     if (f->at == f->text.n || buf_ok(&b) != 0) {
-        expect(f, "the end of a text that begins before, of at most 4096 bytes");
+        expect(f, "the closing quote of a string of at most 4096 bytes");
     } else {
         f->at++;
         s = arena_str(f->arena, buf_view(&b));

@@ -18,7 +18,7 @@ static struct catalog_source read_source(struct catalog_in *c, yyjson_mut_val *v
         .excluded = catalog_in_texts(c, v, "excludedModels"),
     };
     if (s.id.n == 0) {
-        catalog_fault(c, "id", "expected what it is called in answers");
+        catalog_fault(c, "id", "expected the id of the catalog");
     }
     if (enabled != NULL && !yyjson_mut_is_bool(enabled) && !yyjson_mut_is_null(enabled)) {
         catalog_fault(c, "enabled", "expected true or false");
@@ -131,7 +131,7 @@ int catalog_record_read(struct arena *a, struct str line, struct catalog_record 
         .tps = measured(v, "tps_mean"),
     };
     if (r.hardware.n == 0) {
-        return err_set(err, ERR_INVALID, "hardware_type: expected what it was measured on");
+        return err_set(err, ERR_INVALID, "hardware_type: expected the kind of hardware");
     }
     if (r.hardware_count < 1 || r.hardware_count > 65536) {
         return err_set(err, ERR_INVALID, "hardware_count: expected 1 to 65536");

@@ -116,7 +116,7 @@ static void read_sizes(struct facts_in *c) {
     if (f->layers == 0) {
         facts_config_fault(c, ERR_INVALID, "num_hidden_layers", "expected how many layers it has");
     } else if (f->hidden == 0) {
-        facts_config_fault(c, ERR_INVALID, "hidden_size", "expected the width of the model");
+        facts_config_fault(c, ERR_INVALID, "hidden_size", "expected the hidden size of the model");
     }
     read_heads(c);
     f->experts = facts_config_number(
@@ -161,7 +161,7 @@ int facts_of_config(struct arena *a, struct str json, struct facts *ret, struct 
     f.type = f.type.n > 0 ? f.type : json_str_at(root, "model_type");
     if (json_bool_at(root, "is_encoder_decoder", false)) {
         return facts_config_fault(&c, ERR_UNSUPPORTED, "is_encoder_decoder",
-                                  "models with an encoder are not estimated");
+                                  "models with an encoder are not supported");
     }
     read_sizes(&c);
     read_dtype(&c, root);

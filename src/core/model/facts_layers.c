@@ -76,9 +76,9 @@ static struct facts_layers attention(struct facts_in *c, bool window) {
         x.key = x.value = facts_config_number(c, "global_head_dim", HEADS_LARGEST, f->head);
     }
     if (x.kv_heads == 0 || x.key == 0) {
-        facts_config_fault(
-            c, ERR_INVALID, "num_attention_heads",
-            "expected how many heads attention has, and head_dim or a width to divide");
+        facts_config_fault(c, ERR_INVALID, "num_attention_heads",
+                           "expected the number of attention heads, and head_dim or a hidden size "
+                           "that they divide");
     }
     return x;
 }
@@ -89,9 +89,8 @@ static void add(struct facts_in *c, enum mix mix, int64_t state) {
     int code = 0;
 
     if ((mix == MIX_STATE || mix == MIX_BOTH) && state == 0) {
-        facts_config_fault(
-            c, ERR_UNSUPPORTED, "layer_types",
-            "the sizes of the layers that are no attention are not known by these names");
+        facts_config_fault(c, ERR_UNSUPPORTED, "layer_types",
+                           "the sizes of layers without attention are not given by known names");
     }
     if (c->code != 0) {
         return;
@@ -147,7 +146,7 @@ static bool listed(struct facts_in *c, const char *name, int64_t state) {
     yyjson_arr_foreach(list, i, n, v) {
         enum mix mix = of_word(json_str(v));
         if (mix == MIX_UNKNOWN) {
-            facts_config_fault(c, ERR_UNSUPPORTED, name, "a kind of layer that is not known");
+            facts_config_fault(c, ERR_UNSUPPORTED, name, "unknown kind of layer");
         }
         add(c, mix, state);
     }
@@ -215,7 +214,7 @@ static int64_t window_of(struct facts_in *c) {
     }
     if (pattern != NULL && yyjson_is_str(pattern)) {
         facts_config_fault(c, ERR_UNSUPPORTED, "sliding_window_pattern",
-                           "a pattern in letters is not read");
+                           "patterns of letters are not supported");
     }
     return facts_config_number(c, "sliding_window|attention_chunk_size|sliding_window_size",
                                SIZE_LARGEST,

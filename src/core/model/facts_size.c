@@ -154,7 +154,7 @@ void facts_config_size(struct facts_in *c) {
     double all = s.kept + s.layers + s.experts;
     if (c->code != 0 || !(all > 0 && all < PARAMETERS_LARGEST)) {
         facts_config_fault(c, ERR_INVALID, "hidden_size",
-                           "its sizes make more parameters than a model has");
+                           "the sizes give more parameters than any model has");
         return;
     }
     f->parameters = (int64_t)all;

@@ -11,13 +11,13 @@
 #include "site/dashboard.h"
 #include "site/oidc/oidc.h"
 
-/* What was asked for on the command line; the views are of argv. */
+/* The options of the command line; the views are of argv. */
 struct identity_at {
     const char *config_file; /* NULL: none */
     struct oidc_flags flags; /* no issuer_url: none */
     const char *ca_file;     /* of the issuer; NULL: the system's authorities */
     struct str required[OIDC_REQUIRED_MAX];
-    /* The dashboard's signing in, at the first issuer: what the page calls it (empty: none), ... */
+    /* Sign-in of the dashboard, at the first issuer: the name that the page shows (empty: none), ... */
     struct str sign_in, scopes, redirect;
     const char *secret_file; /* of a confidential client; NULL: it is a public one */
 };
@@ -29,51 +29,59 @@ int identity_options_read(const struct cli_args *a, struct identity_at *ret, str
 /* Reads the files. *ret_config has no issuers when none was asked for. The config is released by the caller. */
 int identity_config(const struct identity_at *at, struct oidc_config *ret_config, struct err *err);
 
-/* Both are kept. */
+/* Keeps views of `at` and `config`: both must outlive it. */
 int identity_new(struct loop *l, struct log *log, const struct identity_at *at,
                  struct oidc_config *config, struct identity **ret, struct err *err);
-struct oidc_login *identity_login(struct identity *x); /* NULL: nobody signs in with a browser */
+struct oidc_login *identity_login(struct identity *x); /* NULL: no sign-in with a browser */
 void identity_free(struct identity *x); /* NULL is a no-op; after the server and the policy */
 struct oidc *identity_oidc(struct identity *x); /* NULL: there are no issuers */
 
-/* Tells the dashboard whose token it is, at once or when the issuer's keys came. */
+/* Tells the dashboard whose token it is, at once or when the issuer's keys have arrived. */
 void identity_ask(struct identity *x, struct policy *p, struct str token,
                   struct dashboard_asking *k);
 
-#define IDENTITY_OPTIONS                                                                           \
-    {"authentication-config",                                                                      \
-     0,                                                                                            \
-     "FILE",                                                                                       \
-     "issuers of tokens: Kubernetes' AuthenticationConfiguration",                                 \
-     NULL,                                                                                         \
-     false},                                                                                       \
-        {"oidc-issuer-url",                                                                        \
-         0,                                                                                        \
-         "URL",                                                                                    \
-         "an OpenID Connect issuer whose tokens are taken, https",                                 \
-         NULL,                                                                                     \
-         false},                                                                                   \
-        {"oidc-client-id", 0, "ID", "what its tokens are for: their audience", NULL, false},       \
-        {"oidc-ca-file", 0, "FILE", "who signs its certificate; else the system's", NULL, false},  \
-        {"oidc-username-claim", 0, "CLAIM", "the user's name; else sub", NULL, false},             \
-        {"oidc-username-prefix",                                                                   \
-         0,                                                                                        \
-         "TEXT",                                                                                   \
-         "before it; else URL#, none for email; -: none",                                          \
-         NULL,                                                                                     \
-         false},                                                                                   \
-        {"oidc-groups-claim", 0, "CLAIM", "the user's groups; else none", NULL, false},            \
-        {"oidc-groups-prefix", 0, "TEXT", "before each", NULL, false},                             \
-        {"oidc-required-claim", 0, "CLAIM=VALUE", "its tokens must have it", NULL, true}, {        \
-        "oidc-signing-algs", 0, "LIST", "of its tokens, RS256,ES256,...; else RS256", NULL, false  \
+#define IDENTITY_OPTIONS                                                                             \
+    {"authentication-config",                                                                        \
+     0,                                                                                              \
+     "FILE",                                                                                         \
+     "token issuers, as Kubernetes' AuthenticationConfiguration",                                    \
+     NULL,                                                                                           \
+     false},                                                                                         \
+        {"oidc-issuer-url",                                                                          \
+         0,                                                                                          \
+         "URL",                                                                                      \
+         "https URL of an OpenID Connect issuer whose tokens are accepted",                          \
+         NULL,                                                                                       \
+         false},                                                                                     \
+        {"oidc-client-id", 0, "ID", "the audience that tokens must have", NULL, false},              \
+        {"oidc-ca-file", 0,    "FILE", "CA of the issuer's certificate; else the system's",          \
+         NULL,           false},                                                                     \
+        {"oidc-username-claim",                                                                      \
+         0,                                                                                          \
+         "CLAIM",                                                                                    \
+         "the claim with the user's name; else sub",                                                 \
+         NULL,                                                                                       \
+         false},                                                                                     \
+        {"oidc-username-prefix",                                                                     \
+         0,                                                                                          \
+         "TEXT",                                                                                     \
+         "put before user names; else URL#, none for email; -: none",                                \
+         NULL,                                                                                       \
+         false},                                                                                     \
+        {"oidc-groups-claim", 0, "CLAIM", "the claim with the groups; else no groups", NULL, false}, \
+        {"oidc-groups-prefix", 0, "TEXT", "put before each group", NULL, false},                     \
+        {"oidc-required-claim", 0, "CLAIM=VALUE", "a claim that tokens must have", NULL, true}, {    \
+        "oidc-signing-algs", 0, "LIST", "accepted algorithms, RS256,ES256,...; else RS256", NULL,    \
+            false                                                                                    \
     }
-#define SIGN_IN_OPTIONS                                                                            \
-    {"oidc-sign-in", 0,    "NAME", "the dashboard offers to sign in with it, by this name",        \
-     NULL,           false},                                                                       \
-        {"oidc-scopes", 0, "LIST", "asked for then; else openid profile email", NULL, false},      \
-        {"oidc-client-secret-file", 0, "FILE", "of a confidential client", NULL, false}, {         \
-        "oidc-redirect-url", 0, "URL", "the registered address, where proxies change it", NULL,    \
-            false                                                                                  \
+#define SIGN_IN_OPTIONS                                                                              \
+    {"oidc-sign-in", 0,    "NAME", "the dashboard offers sign-in with the issuer, by this name",     \
+     NULL,           false},                                                                         \
+        {"oidc-scopes", 0, "LIST", "scopes of the sign-in; else openid profile email", NULL, false}, \
+        {"oidc-client-secret-file", 0, "FILE", "the secret of a confidential client", NULL, false},  \
+    {                                                                                                \
+        "oidc-redirect-url", 0, "URL", "the registered redirect URL, if a proxy changes it", NULL,   \
+            false                                                                                    \
     }
 enum { IDENTITY_N_OPTIONS = 14 };
 

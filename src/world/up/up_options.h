@@ -98,9 +98,9 @@ enum node_runtime runtime_named(const char *word);
         "dashboard-host", 0, "NAME", "a name that browsers may call it by, besides localhost",     \
             NULL, true                                                                             \
     }
-/* Reads --dashboard-host into at->hosts. */
-/* --image-registries: is it a list? */
+/* Checks the list of --image-registries. */
 int image_hosts_option(const struct cli_args *a, struct err *err);
+/* Reads --dashboard-host into at->hosts. */
 int dashboard_hosts_option(const struct cli_args *a, struct panel_at *at, struct err *err);
 #define VERBOSE_OPTION                                                                             \
     { "verbose", 0, NULL, "log more", NULL, false }
