@@ -150,9 +150,8 @@ static int collect(struct fit_list *l, bool *ret_catalog) {
     }
     *ret_catalog = gpu != NULL || !cli_has_server(l->c);
     if (*ret_catalog && cli_value(&l->c->args, "context") != NULL) {
-        return cli_usage(l->c, "--context is a context of the kubeconfig, and no server is asked "
-                               "here; the length of a "
-                               "sequence is --context-length");
+        return cli_usage(l->c, "--context names one of a kubeconfig, and no server is asked: "
+                               "--context-length is the length of a sequence");
     }
     if (m != NULL) {
         add_model(l, m);

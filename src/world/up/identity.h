@@ -40,48 +40,45 @@ struct oidc *identity_oidc(struct identity *x); /* NULL: there are no issuers */
 void identity_ask(struct identity *x, struct policy *p, struct str token,
                   struct dashboard_asking *k);
 
-#define IDENTITY_OPTIONS                                                                             \
-    {"authentication-config",                                                                        \
-     0,                                                                                              \
-     "FILE",                                                                                         \
-     "token issuers, as Kubernetes' AuthenticationConfiguration",                                    \
-     NULL,                                                                                           \
-     false},                                                                                         \
-        {"oidc-issuer-url",                                                                          \
-         0,                                                                                          \
-         "URL",                                                                                      \
-         "https URL of an OpenID Connect issuer whose tokens are accepted",                          \
-         NULL,                                                                                       \
-         false},                                                                                     \
-        {"oidc-client-id", 0, "ID", "the audience that tokens must have", NULL, false},              \
-        {"oidc-ca-file", 0,    "FILE", "CA of the issuer's certificate; else the system's",          \
-         NULL,           false},                                                                     \
-        {"oidc-username-claim",                                                                      \
-         0,                                                                                          \
-         "CLAIM",                                                                                    \
-         "the claim with the user's name; else sub",                                                 \
-         NULL,                                                                                       \
-         false},                                                                                     \
-        {"oidc-username-prefix",                                                                     \
-         0,                                                                                          \
-         "TEXT",                                                                                     \
-         "put before user names; else URL#, none for email; -: none",                                \
-         NULL,                                                                                       \
-         false},                                                                                     \
-        {"oidc-groups-claim", 0, "CLAIM", "the claim with the groups; else no groups", NULL, false}, \
-        {"oidc-groups-prefix", 0, "TEXT", "put before each group", NULL, false},                     \
-        {"oidc-required-claim", 0, "CLAIM=VALUE", "a claim that tokens must have", NULL, true}, {    \
-        "oidc-signing-algs", 0, "LIST", "accepted algorithms, RS256,ES256,...; else RS256", NULL,    \
-            false                                                                                    \
+#define IDENTITY_OPTIONS                                                                           \
+    {"authentication-config",                                                                      \
+     0,                                                                                            \
+     "FILE",                                                                                       \
+     "token issuers, as Kubernetes' AuthenticationConfiguration",                                  \
+     NULL,                                                                                         \
+     false},                                                                                       \
+        {"oidc-issuer-url",                                                                        \
+         0,                                                                                        \
+         "URL",                                                                                    \
+         "https URL of an OpenID Connect issuer whose tokens are accepted",                        \
+         NULL,                                                                                     \
+         false},                                                                                   \
+        {"oidc-client-id", 0, "ID", "the audience that tokens must have", NULL, false},            \
+        {"oidc-ca-file", 0, "FILE", "CA of its TLS certificate; else the system's", NULL, false},  \
+        {"oidc-username-claim",                                                                    \
+         0,                                                                                        \
+         "CLAIM",                                                                                  \
+         "the claim with the user's name; else sub",                                               \
+         NULL,                                                                                     \
+         false},                                                                                   \
+        {"oidc-username-prefix",                                                                   \
+         0,                                                                                        \
+         "TEXT",                                                                                   \
+         "put before user names; else URL#, none for email; -: none",                              \
+         NULL,                                                                                     \
+         false},                                                                                   \
+        {"oidc-groups-claim", 0, "CLAIM", "the claim with the groups; else none", NULL, false},    \
+        {"oidc-groups-prefix", 0, "TEXT", "put before each group", NULL, false},                   \
+        {"oidc-required-claim", 0, "CLAIM=VALUE", "a claim that tokens must have", NULL, true}, {  \
+        "oidc-signing-algs", 0, "LIST", "accepted algorithms, RS256,ES256,...; else RS256", NULL,  \
+            false                                                                                  \
     }
-#define SIGN_IN_OPTIONS                                                                              \
-    {"oidc-sign-in", 0,    "NAME", "the dashboard offers sign-in with the issuer, by this name",     \
-     NULL,           false},                                                                         \
-        {"oidc-scopes", 0, "LIST", "scopes of the sign-in; else openid profile email", NULL, false}, \
-        {"oidc-client-secret-file", 0, "FILE", "the secret of a confidential client", NULL, false},  \
-    {                                                                                                \
-        "oidc-redirect-url", 0, "URL", "the registered redirect URL, if a proxy changes it", NULL,   \
-            false                                                                                    \
+#define SIGN_IN_OPTIONS                                                                            \
+    {"oidc-sign-in", 0,    "NAME", "the dashboard offers sign-in with the issuer as NAME",         \
+     NULL,           false},                                                                       \
+        {"oidc-scopes", 0, "LIST", "sign-in scopes; else openid profile email", NULL, false},      \
+        {"oidc-client-secret-file", 0, "FILE", "secret of a confidential client", NULL, false}, {  \
+        "oidc-redirect-url", 0, "URL", "the redirect URL, if a proxy changes it", NULL, false      \
     }
 enum { IDENTITY_N_OPTIONS = 14 };
 
