@@ -46,7 +46,7 @@ enum {
 
     /* custom resources */
     LIMIT_CRDS = 10000,                  /* CustomResourceDefinitions */
-    LIMIT_CRDS_BYTES = 128 << 20,        /* of all of them as they are stored; compiled they take some 14 times that */
+    LIMIT_CRDS_BYTES = 128 << 20,        /* of all of them as stored; compiled, they take about 14 times that */
     LIMIT_CRD_VERSIONS = 32,             /* of one */
     LIMIT_CRD_NODES = 100000,            /* places in one schema */
     LIMIT_CRD_BYTES = 64 << 20,          /* of one compiled schema */
@@ -70,11 +70,11 @@ enum {
     LIMIT_CEL_STEPS_OBJECT = 450000,     /* of all rules of one object, which is a turn of the loop */
 
     /* admission policies */
-    LIMIT_POLICIES = 256,                /* that are enforced */
+    LIMIT_POLICIES = 256,                /* enforced at a time */
     LIMIT_POLICY_BINDINGS = 1024,
     LIMIT_POLICY_PARAMS = 64,            /* parameter objects of one binding for one write */
-    LIMIT_POLICY_BYTES = 32 << 20,       /* that the expressions of one verdict may take */
-    LIMIT_POLICY_NOTES = 64 << 10,       /* bytes of what policies note of a request in the audit log */
+    LIMIT_POLICY_BYTES = 32 << 20,       /* of memory for the expressions of one verdict */
+    LIMIT_POLICY_NOTES = 64 << 10,       /* bytes that policies add to a request's audit log line */
 
     /* roles and bindings */
     LIMIT_BINDING_SUBJECTS = 2000,       /* of one */
@@ -98,12 +98,12 @@ enum {
     LIMIT_HTTP_OUT_BYTES = 16 << 20,     /* bytes waiting for one slow reader, then it is cut */
     LIMIT_HTTP_OUT_TOTAL = 128 << 20,    /* for all readers: beyond it those that stand still are cut */
     LIMIT_HTTP_UPGRADED_MS = 4 * 3600 * 1000, /* as LIMIT_HTTP_WRITE_MS, of a connection with another protocol [k8s] */
-    LIMIT_H2_STREAMS = 100,              /* requests under way on one HTTP/2 connection [k8s] */
-    LIMIT_H2_TURN = 16,                  /* of them, begun in one turn of the loop */
-    LIMIT_H2_WINDOW = 256 << 10,         /* bytes of a body that a peer may send unasked, and ... */
-    LIMIT_H2_WINDOW_ALL = 1 << 20,       /* ... of all bodies of a connection */
-    LIMIT_H2_TABLE = 4096,               /* HPACK's table, each way */
-    LIMIT_H2_CONTINUATIONS = 8,          /* frames that go on with a head */
+    LIMIT_H2_STREAMS = 100,              /* concurrent requests on one HTTP/2 connection [k8s] */
+    LIMIT_H2_TURN = 16,                  /* requests started in one turn of the loop */
+    LIMIT_H2_WINDOW = 256 << 10,         /* receive window of a stream in bytes, and ... */
+    LIMIT_H2_WINDOW_ALL = 1 << 20,       /* ... of a connection */
+    LIMIT_H2_TABLE = 4096,               /* HPACK's dynamic table, in each direction */
+    LIMIT_H2_CONTINUATIONS = 8,          /* CONTINUATION frames of a header block */
     LIMIT_H2_SETTINGS = 32,              /* entries of one SETTINGS frame */
     LIMIT_H2_CONTROLS = 200,             /* frames that ask for nothing, at once and in a second */
     LIMIT_H2_CREDITS = 1000,             /* WINDOW_UPDATE, likewise, and one for each KiB sent */
@@ -116,8 +116,8 @@ enum {
     LIMIT_SESSION_IDLE_MS = 4 * 3600 * 1000, /* without a byte of data either way [k8s] */
     LIMIT_FORWARD_CONNECTIONS = 256,     /* of one port-forward */
     LIMIT_FORWARD_PORTS = 64,            /* named in the query of one */
-    LIMIT_FLOW_SEATS = 2400,             /* requests under way, of all priority levels together */
-    LIMIT_FLOWS = 4096,                  /* users of levels that are remembered while they are idle */
+    LIMIT_FLOW_SEATS = 2400,             /* requests in progress, of all priority levels together */
+    LIMIT_FLOWS = 4096,                  /* flows of all levels that are remembered while idle */
     LIMIT_WATCHES = 10000,
     LIMIT_WATCH_BACKLOG = 256 << 10,     /* bytes that wait for one watcher; what follows is read from the history */
     LIMIT_WATCH_BYTES_USER = 16 << 20,   /* that wait for one user; beyond them his watches wait sooner, or end */
@@ -127,7 +127,7 @@ enum {
     LIMIT_WEBHOOK_BODY_BYTES = 16 << 20, /* a review that Berth is asked: both objects, or a page of a list */
     LIMIT_WEBHOOKS = 256,                /* of one configuration */
     LIMIT_WEBHOOK_CALLS = 512,           /* that others are being asked at once */
-    LIMIT_CONVERSION_BYTES = 64 << 20,   /* of what conversion webhooks said, kept for a while */
+    LIMIT_CONVERSION_BYTES = 64 << 20,   /* cached answers of conversion webhooks */
     LIMIT_WEBHOOK_ANSWERS = 32 << 20,    /* bytes of what one write asked and was answered */
     LIMIT_WEBHOOK_CONNECTIONS = 256,     /* of API servers */
 

@@ -24,7 +24,7 @@ struct http2_stream {
     struct http_parse *parse; /* set by the owner in `open`; the request gathers in it */
     int32_t id;
     struct buf out; /* what is to be sent of the body; the owner appends, then calls http2_resume */
-    size_t out_at;  /* up to here it was sent */
+    size_t out_at;  /* sent up to here */
     bool out_whole; /* set by the owner: nothing follows in `out` */
     bool unread;    /* set by the owner: the rest of the request is not wanted */
     /* the session's own */
@@ -34,9 +34,9 @@ struct http2_stream {
 struct http2_hooks {
     /* A request begins: its stream, with `parse` set and all else zero but `out`, or NULL to refuse it. */
     struct http2_stream *(*open)(void *ctx);
-    /* Its head has come and its body has not: parse->state is HTTP_IN_BODY. */
+    /* The head is complete, the body is not: parse->state is HTTP_IN_BODY. */
     void (*head)(void *ctx, struct http2_stream *s);
-    void (*body)(void *ctx, struct http2_stream *s); /* more of the body is there */
+    void (*body)(void *ctx, struct http2_stream *s); /* more of the body has arrived */
     /* It is complete (HTTP_COMPLETE), or refused by the rules of http_parse.h (HTTP_FAILED). Once. */
     void (*whole)(void *ctx, struct http2_stream *s);
     void (*sent)(void *ctx, struct http2_stream *s); /* bytes of `out` were */
@@ -46,19 +46,19 @@ struct http2_hooks {
 
 /* NULL: no memory. `now`, here and below: monotonic ns. */
 struct http2 *http2_new(const struct http2_hooks *hooks, void *ctx, int64_t now);
-/* Streams that are left are not told of. NULL is a no-op. */
+/* `closed` is not called for remaining streams. NULL is a no-op. */
 void http2_free(struct http2 *h);
 
-/* Takes what the peer sent. False: there is no memory, and the connection is to be cut. */
+/* Takes bytes from the peer. False: out of memory; close the connection. */
 bool http2_input(struct http2 *h, struct str in, int64_t now);
 /* Appends frames to `out`, until it holds about `most` bytes or there is nothing to send now. False: no memory. */
 bool http2_output(struct http2 *h, struct buf *out, size_t most);
-/* Nothing is to be expected of the session any more, and all is put out. */
+/* The session is over and all output has been taken. */
 bool http2_over(const struct http2 *h);
 bool http2_heard(const struct http2 *h); /* the peer has sent a frame */
 int64_t http2_head_since(
     const struct http2 *h); /* when the head began that is not yet whole; 0: none is under way */
-bool http2_abused(const struct http2 *h); /* the peer passed a limit, or broke the protocol */
+bool http2_abused(const struct http2 *h); /* the peer exceeded a limit or violated the protocol */
 
 struct http2_field {
     struct str name, value; /* the name in lower case */
@@ -75,7 +75,7 @@ void http2_reset(struct http2 *h, struct http2_stream *s);
  * answer when they may send no more, and then tells the peer to stop. */
 bool http2_half_open(const struct http2_stream *s);
 void http2_finish(struct http2 *h, struct http2_stream *s);
-/* No further streams; those under way go on. */
+/* Accepts no new streams; the current ones continue. */
 void http2_go_away(struct http2 *h);
 
 #endif

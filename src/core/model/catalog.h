@@ -87,7 +87,7 @@ bool catalog_shows(const struct catalog_source *s, struct str model);
 
 /* A field of a model or a custom property ("min_vram_gb", "size.string_value"); kind CATALOG_NONE: it has none. */
 struct catalog_property catalog_property(const struct catalog_model *m, struct str name);
-/* The memory that it says it needs, in bytes (min_vram_gb); 0: it says nothing. */
+/* The memory that the model states as required, in bytes (min_vram_gb); 0: not stated. */
 int64_t catalog_memory(const struct catalog_model *m);
 
 /* ---- performance ---- */

@@ -38,14 +38,13 @@ struct fit_device {
 struct fit_ask {
     enum fit_runtime runtime;
     int64_t utilization; /* of FIT_PPM */
-    int64_t context;     /* tokens; 0: what the model was made for */
-    int64_t sequences;   /* at once; 0: it does not matter */
+    int64_t context;     /* tokens; 0: the longest of the model */
+    int64_t sequences;   /* at once; 0: any number */
     int64_t kv_bits;     /* 0: as the weights */
     int64_t tensor, pipeline;
     int64_t batched, max_sequences; /* max_num_batched_tokens, max_num_seqs: for the overhead */
-    int64_t overhead;               /* bytes; below 0: a guess (overhead.h) */
-    int64_t
-        least_memory; /* bytes that a catalog says it needs; 0: nothing. Only ever lowers the verdict */
+    int64_t overhead;               /* bytes; below 0: estimated (overhead.h) */
+    int64_t least_memory; /* bytes required by a catalog; 0: none. Can only lower the verdict */
 };
 
 struct fit_answer {
@@ -68,7 +67,7 @@ struct fit_ask fit_defaults(enum fit_runtime runtime);
 
 /* ERR_INVALID: the text names the field of the question, or says that the weights are not known. */
 int fit_check(const struct facts *f, const struct fit_ask *ask, struct err *err);
-/* The answer to a question that fit_check let pass. */
+/* The question must have passed fit_check. */
 struct fit_answer fit_of(const struct facts *f, const struct fit_ask *ask,
                          const struct fit_device *d);
 

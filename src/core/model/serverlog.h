@@ -30,7 +30,7 @@
 
 enum { SERVERLOG_LINE = 4096 };
 
-/* Bytes and numbers that were said; 0: not yet. Zeroed it is empty. */
+/* Bytes and numbers found so far; 0: not yet. Zeroed it is empty. */
 struct serverlog {
     int64_t weights, cache, graphs, compute;
     int64_t tokens, blocks;
@@ -40,7 +40,7 @@ struct serverlog {
     bool cache_said;                    /* cache was said, be it negative */
 };
 
-/* One line, without its end. True: it said something. */
+/* One line, without its end. True: a figure was found. */
 bool serverlog_line(struct serverlog *s, struct str line);
 
 /* What is no weights and no cache of the memory that a server may use, by what it said; -1: it did not say enough. For

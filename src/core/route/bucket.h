@@ -22,17 +22,17 @@ struct bucket {
     int64_t limit, burst; /* units; limit 0: nothing is limited */
     int64_t period;       /* ns */
     int64_t level;        /* units * period; may be below 0 */
-    int64_t at;           /* when the level was that */
+    int64_t at;           /* the time of that level */
 };
 
 /* Full. limit and burst up to BUCKET_LIMIT_MAX, period up to an hour. */
 void bucket_init(struct bucket *b, int64_t limit, int64_t burst, int64_t period, int64_t now);
-/* Another limit for what is there: the level keeps its share. */
+/* Changes the limit; the level keeps its proportion. */
 void bucket_change(struct bucket *b, int64_t limit, int64_t burst, int64_t now);
-/* Whether n units may pass now; nothing is charged. More than the burst pass when it is full: they could never else. */
+/* Whether n units may pass now; nothing is charged. More than the burst pass when the bucket is full. */
 bool bucket_allows(struct bucket *b, int64_t n, int64_t now);
 void bucket_charge(struct bucket *b, int64_t n, int64_t now);
-/* Gives back what was charged too much (n below 0 charges what was too little). */
+/* Returns n units that were overcharged; a negative n charges more. */
 void bucket_settle(struct bucket *b, int64_t n, int64_t now);
 /* Units left, at least 0; ns until n units may pass, 0: now; ns until it is full. */
 int64_t bucket_left(struct bucket *b, int64_t now);

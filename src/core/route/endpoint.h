@@ -56,7 +56,7 @@ struct endpoint_metrics {
 };
 
 struct endpoint {
-    uint32_t id; /* of this incarnation, never 0: another one after a restart */
+    uint32_t id; /* never 0; a restarted server gets a new one */
     uint32_t zone, group;
     bool ready, draining;
     int32_t outstanding, limit; /* 0: none */
@@ -74,7 +74,7 @@ struct endpoint_group {
 
 enum endpoint_policy { ENDPOINT_BY_OUTSTANDING, ENDPOINT_BY_METRICS };
 
-/* Zeroed is empty. Its owner adds, changes and takes out endpoints; places move when one is taken out. */
+/* Zeroed is empty. The owner adds, changes and removes endpoints; a removal changes the places of others. */
 struct endpoint_pool {
     struct endpoint v[ENDPOINTS_MAX];
     size_t n;
@@ -92,27 +92,27 @@ struct endpoint_request {
     size_t n_tried;
 };
 
-enum endpoint_none { /* why nobody gets it */
+enum endpoint_none { /* why no endpoint was chosen */
                      ENDPOINT_CHOSEN,
-                     ENDPOINT_NO_READY, /* hold it: there is none, or none is ready */
-                     ENDPOINT_NO_ROOM,  /* all are at their limit: wait, or 429 */
-                     ENDPOINT_ALL_BAD,  /* health keeps all of them out: 503 */
+                     ENDPOINT_NO_READY, /* hold the request: there is no endpoint, or none is ready */
+                     ENDPOINT_NO_ROOM, /* all are at their limit: wait, or 429 */
+                     ENDPOINT_ALL_BAD, /* all are unhealthy: 503 */
 };
 
-/* The place of the chosen one. Nothing is counted yet but the groups' turn. */
+/* The place of the chosen endpoint. Only the groups' turn is counted; endpoint_sent counts the request. */
 enum endpoint_none endpoint_choose(struct endpoint_pool *e, const struct endpoint_request *r,
                                    int64_t now, size_t *ret_place);
 void endpoint_sent(struct endpoint *x);
 enum endpoint_end { ENDPOINT_WELL, ENDPOINT_FAILED, ENDPOINT_UNTOLD };
-/* By id: it may be gone meanwhile. */
+/* By id, because the endpoint may be gone by now. */
 void endpoint_ended(struct endpoint_pool *e, uint32_t id, enum endpoint_end end, int64_t now);
 
 struct endpoint *endpoint_find(struct endpoint_pool *e, uint32_t id);
-/* NULL: there are ENDPOINTS_MAX. Not ready. */
+/* The new endpoint is not ready. NULL: there are ENDPOINTS_MAX already. */
 struct endpoint *endpoint_add(struct endpoint_pool *e, uint32_t id);
 void endpoint_drop(struct endpoint_pool *e, uint32_t id);
 void endpoint_ready(struct endpoint *x, bool ready, int64_t now);
-/* All of them beyond what they can do well: the mean of max(waiting / 5, cache / 0.8) is 1 or more (the saturation
+/* All endpoints are overloaded: the mean of max(waiting / 5, cache / 0.8) is 1 or more (the saturation
  * detector of Gateway API Inference Extension). Then requests wait in line (held.h). */
 bool endpoint_saturated(const struct endpoint_pool *e, int64_t now);
 

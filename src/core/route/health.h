@@ -25,11 +25,11 @@ enum { HEALTH_FAILURES = 5, HEALTH_SUCCESSES = 2, HEALTH_TIMES_MAX = 16 };
 
 enum health_state { HEALTH_CLOSED, HEALTH_OPEN, HEALTH_HALF };
 
-/* Zeroed: closed, and nothing is held against it. */
+/* Zeroed: closed, without failures. */
 struct endpoint_health {
     enum health_state state;
-    int32_t failures, successes; /* one after another */
-    int32_t times;               /* opened, less what is forgotten */
+    int32_t failures, successes; /* in a row */
+    int32_t times;               /* how often it opened, less those forgotten */
     int64_t since, until;        /* of the state; of open */
     bool trial;                  /* half: the one request is out */
 };
@@ -40,7 +40,7 @@ bool health_allows(struct endpoint_health *h, int64_t now);
 void health_sent(struct endpoint_health *h);
 /* It ended. may_open: what health_may_open says of the pool. True: it opened just now. */
 bool health_ended(struct endpoint_health *h, bool failed, bool may_open, int64_t now);
-/* It ended without telling anything: the client went away, or a 4xx. */
+/* It ended without evidence of health: the client went away, or a 4xx. */
 void health_untold(struct endpoint_health *h);
 /* Whether one more of `n` endpoints may be open when `open` are. */
 static inline bool health_may_open(int64_t open, int64_t n) {

@@ -33,7 +33,7 @@ enum { HELD_MOST = 1 << 20, HELD_TENANTS_MAX = 4096, HELD_WEIGHT_MAX = 10000 };
 enum held_refusal {
     HELD_TAKEN,
     HELD_FULL,        /* by number or bytes, and nothing of lower priority waits */
-    HELD_TENANT_FULL, /* this tenant has as many as he may */
+    HELD_TENANT_FULL, /* the tenant's own limit is reached */
     HELD_TOO_MANY_TENANTS,
     HELD_LATE, /* its deadline is over */
 };
@@ -83,18 +83,18 @@ struct held_request {
 int held_init(struct held_queue *h, const struct held_bounds *b, int64_t now); /* 0 or ERR_NOMEM */
 void held_release(struct held_queue *h);
 
-/* HELD_TAKEN with a handle; *ret_shed is the owner of a request that made place, else NULL. */
+/* HELD_TAKEN with a handle; *ret_shed is the owner of a request that was shed for it, else NULL. */
 enum held_refusal held_add(struct held_queue *h, const struct held_request *r, int64_t now,
                            uint64_t *ret_handle, void **ret_shed);
-/* Its client is gone. False: it is not there any more. */
+/* Removes a request whose client is gone. False: it was no longer there. */
 bool held_cancel(struct held_queue *h, uint64_t handle);
-/* The owner of one whose deadline is over, which leaves; NULL: none. */
+/* Removes a request past its deadline and returns its owner; NULL: none. */
 void *held_expire(struct held_queue *h, int64_t now);
-/* The owner of the one that goes next, which leaves; NULL: none may go now. */
+/* Releases the next request and returns its owner; NULL: none may go now. */
 void *held_next(struct held_queue *h, int64_t now);
-/* When to look again: ns until a release or a deadline; -1: nothing waits. */
+/* ns until the next release or deadline; -1: nothing waits. */
 int64_t held_wait(struct held_queue *h, int64_t now);
-/* The model is ready (again): paces from the burst on. */
+/* The model is ready (again): pacing starts over with the burst. */
 void held_open(struct held_queue *h, int64_t now);
 
 #endif

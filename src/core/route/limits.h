@@ -21,8 +21,8 @@ struct limits_set {
 
 struct limits_answer {
     enum limits_kind refused; /* LIMITS_NONE: it passed */
-    size_t set;               /* which of the sets */
-    int64_t wait;             /* ns until it may pass; of streams not known: 0 */
+    size_t set;               /* which of the sets refused */
+    int64_t wait;             /* ns until it may pass; 0 for streams: unknown */
 };
 
 /* Limits a minute; 0: none. */
@@ -31,7 +31,7 @@ void limits_init(struct limits_set *s, int64_t requests, int64_t tokens, int64_t
 /* Charges all of the sets, or none. */
 struct limits_answer limits_take(struct limits_set *const *sets, size_t n, int64_t tokens,
                                  int64_t now);
-/* The request is over: it took `tokens` where `charged` were. */
+/* The request is over: it used `tokens`; `charged` had been charged. */
 void limits_give(struct limits_set *const *sets, size_t n, int64_t charged, int64_t tokens,
                  int64_t now);
 

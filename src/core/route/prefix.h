@@ -33,19 +33,19 @@ struct prefix_match {
     uint32_t endpoint, blocks;
 };
 
-/* The hashes of a prompt's whole blocks, at most `most` of them; how many. */
+/* Hashes the whole blocks of a prompt, at most `most`; returns how many. */
 size_t prefix_hashes(uint64_t seed, struct str salt, struct str prompt, uint64_t *ret, size_t most);
 
 /* As many sets as fit into so many bytes. 0 or ERR_NOMEM. */
 int prefix_init(struct prefix_index *x, size_t bytes);
 void prefix_release(struct prefix_index *x);
 
-/* Endpoints that have seen the most of it, longest first; how many, at most PREFIX_WAYS. */
+/* Endpoints that have seen the longest prefixes, longest first; returns how many, at most PREFIX_WAYS. */
 size_t prefix_find(const struct prefix_index *x, const uint64_t *hashes, size_t n,
                    struct prefix_match ret[PREFIX_WAYS]);
-/* It was sent there. */
+/* The prompt was sent to that endpoint. */
 void prefix_add(struct prefix_index *x, const uint64_t *hashes, size_t n, uint32_t endpoint);
-/* That endpoint is gone, or has forgotten: walks all of the index. */
+/* The endpoint is gone or lost its cache; walks the whole index. */
 void prefix_forget(struct prefix_index *x, uint32_t endpoint);
 
 #endif

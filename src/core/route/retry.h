@@ -39,8 +39,8 @@ struct retry_budget {
 
 /* share 150000: 15 %. */
 void retry_init(struct retry_budget *b, int64_t share_ppm, int64_t reserve_per_s, int64_t now);
-void retry_request(struct retry_budget *b, int64_t now); /* one more first try */
-/* Whether this one may be sent again; the budget is charged when it may. */
+void retry_request(struct retry_budget *b, int64_t now); /* counts a first try */
+/* Whether the request may be sent again; if so, the budget is charged. */
 bool retry_may(struct retry_budget *b, const struct retry_request *r, enum retry_cause cause,
                int64_t now);
 

@@ -20,7 +20,7 @@ struct jwk_parts {
     struct str x, y;     /* EC */
 };
 
-/* ERR_UNSUPPORTED: a type, curve or size that is not taken. ERR_INVALID: no such key. ERR_NOMEM. */
+/* ERR_UNSUPPORTED: the type, curve or size is not supported. ERR_INVALID: not a valid key. ERR_NOMEM. */
 int jwk_new(const struct jwk_parts *p, struct jwk **ret, struct err *err);
 void jwk_free(struct jwk *k); /* NULL is a no-op */
 

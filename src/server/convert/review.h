@@ -5,7 +5,7 @@
 #include "net/http_client.h"
 #include "wire/json/json.h"
 
-/* "v1" or "v1beta1", the first that we know of conversionReviewVersions; NULL: none. */
+/* The first supported entry of conversionReviewVersions, "v1" or "v1beta1"; NULL: none. */
 const char *review_version(yyjson_val *webhook);
 /* The whole body. `objects` is their JSON, joined with commas. */
 void review_body(const char *version, struct str uid, struct str want, struct str objects,

@@ -4,7 +4,7 @@
 
 #include "api/schema/kind.h"
 
-/* What is asked about. */
+/* The request that is matched. */
 struct resource_ask {
     const struct kind *kind;
     struct str subresource, operation, name;
@@ -12,7 +12,7 @@ struct resource_ask {
 
 /* A RuleWithOperations, for the resource in this version. */
 bool resource_rule_matches(yyjson_val *rule, const struct resource_ask *m, struct str version);
-/* Whether its resourceNames, where it has any, name this one. */
+/* Whether its resourceNames, if any, contain this name. */
 bool resource_rule_names(yyjson_val *rule, struct str name);
 
 #endif

@@ -22,7 +22,7 @@
 #include "api/cel/cel.h"
 #include "server/kit/context.h"
 
-/* A write that is to be judged. */
+/* A write to be judged. */
 struct policies_ask {
     struct server *s;
     const struct api_request *req;
@@ -51,7 +51,7 @@ bool policies_spent(const struct policies_ask *q);
 int policies_init(struct server *s, struct err *err);
 void policies_release(struct server *s);
 
-/* Whether anything could be judged, or changed: else the rest need not be put together. */
+/* Whether any policy could judge or change the write; if not, the rest need not be filled in. */
 bool policies_any(const struct server *s, const struct kind *k);
 bool policies_any_mutating(const struct server *s, const struct kind *k);
 /* The object as mutating policies make it, in the order of their names; those with reinvocationPolicy IfNeeded once

@@ -27,7 +27,7 @@ struct oidc;
 /* The config is kept by the caller. ERR_UNSUPPORTED (there is no libcurl), ERR_INVALID (certificates), ERR_NOMEM. */
 int oidc_new(struct loop *l, struct log *log, const struct oidc_config *config, struct oidc **ret,
              struct err *err);
-void oidc_free(struct oidc *x); /* NULL is a no-op; waiters are forgotten */
+void oidc_free(struct oidc *x); /* NULL is a no-op; waiters are not called */
 
 /* Whose token? ERR_NOT_FOUND: none of these issuers'. ERR_UNAUTHORIZED: it is one's and does not count; the text is for
  * the audit log. ERR_AGAIN: not known yet. ERR_NOMEM. */

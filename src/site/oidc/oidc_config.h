@@ -25,17 +25,17 @@ struct oidc_required {
 };
 
 struct oidc_issuer {
-    struct str url;           /* "https://..."; exactly what `iss` says */
-    struct str discovery_url; /* of the discovery document; empty: by url */
-    struct str ca_pem; /* who signs the issuer's certificate; empty: the system's authorities */
-    struct str audiences[OIDC_AUDIENCES_MAX]; /* `aud` must have one of them */
+    struct str url;           /* "https://..."; equal to `iss` */
+    struct str discovery_url; /* of the discovery document; empty: derived from url */
+    struct str ca_pem;        /* the CA of the issuer's certificate; empty: the system's */
+    struct str audiences[OIDC_AUDIENCES_MAX]; /* `aud` must contain one of them */
     size_t n_audiences;
     struct str username_claim, username_prefix;
     struct str groups_claim, groups_prefix; /* no claim: no groups but system:authenticated */
     struct str uid_claim;                   /* empty: no uid */
     struct oidc_required required[OIDC_REQUIRED_MAX];
     size_t n_required;
-    struct str algs[9]; /* that are taken; none: all of net/keys/jwk.h */
+    struct str algs[9]; /* accepted; none: all of net/keys/jwk.h */
     size_t n_algs;
 };
 
@@ -51,7 +51,7 @@ void oidc_config_release(struct oidc_config *c);
 /* YAML or JSON. ERR_SYNTAX, ERR_INVALID ("jwt[0].issuer.url: ..."), ERR_TOO_LARGE, ERR_NOMEM. */
 int oidc_config_read(struct oidc_config *c, struct str text, struct err *err);
 
-/* What options say, all as they were given; empty or NULL: not given. */
+/* The options as they were given; empty or NULL: not given. */
 struct oidc_flags {
     struct str issuer_url, client_id, ca_pem;
     struct str username_claim,
@@ -61,7 +61,7 @@ struct oidc_flags {
     size_t n_required;
     struct str signing_algs; /* "RS256,ES256"; RS256 */
 };
-/* One issuer more. The views are copied. ERR_INVALID with the option's name. */
+/* Adds an issuer; copies the views. ERR_INVALID with the option's name. */
 int oidc_config_add(struct oidc_config *c, const struct oidc_flags *f, struct err *err);
 
 /* "https://host[:port][/path]": no user, query or fragment. NULL, or what is wrong. */
