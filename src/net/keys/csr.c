@@ -19,10 +19,16 @@ enum {
     SERIAL_BITS = 127
 };
 
+/* A request may say that it is encrypted. Without this OpenSSL asks for its password where the server was started, and
+ * everybody waits. */
+static int no_password(char *to, int size, int writes, void *ctx) {
+    return -1;
+}
+
 /* NULL: not one, or its key or signature is not taken. */
 static X509_REQ *request_of(struct str pem) {
     BIO *bio = pem.n <= CSR_BYTES_MAX ? BIO_new_mem_buf(pem.p, (int)pem.n) : NULL;
-    X509_REQ *req = bio ? PEM_read_bio_X509_REQ(bio, NULL, NULL, NULL) : NULL;
+    X509_REQ *req = bio ? PEM_read_bio_X509_REQ(bio, NULL, no_password, NULL) : NULL;
     EVP_PKEY *key = req ? X509_REQ_get0_pubkey(req) : NULL;
     int bits = key ? EVP_PKEY_get_bits(key) : 0;
     int type = key ? EVP_PKEY_get_base_id(key) : 0;
