@@ -52,10 +52,10 @@ static bool matches(struct str p, struct str host) {
         host = name;
     }
     if (!str_starts(p, STR("*."))) {
-        return str_eq(p, host);
+        return str_eq_nocase(p, host);
     }
     struct str tail = str_skip(p, 1); /* ".example.org" */
-    return host.n > tail.n && str_ends(host, tail);
+    return host.n > tail.n && str_eq_nocase(str_skip(host, host.n - tail.n), tail);
 }
 
 int image_hosts_allow(struct str list, struct str host, struct err *err) {

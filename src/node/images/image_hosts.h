@@ -3,8 +3,8 @@
  *
  *     docker.io,*.example.org:5000,!evil.example.org
  *
- * An entry is the host part of a full image name (image_name.h). With a port it matches that port, without one any
- * port; "*." matches one or more labels; a leading "!" refuses. A host is allowed if no entry refuses it, and
+ * An entry is the host part of a full image name (image_name.h), in any case. With a port it matches that port, without
+ * one any port; "*." matches one or more labels; a leading "!" refuses. A host is allowed if no entry refuses it, and
  * either an entry allows it or the list has no allowing entry. Without a list every host is allowed. Images that
  * are already on the machine (loaded, built, or pulled before) are not checked.
  */

@@ -24,6 +24,9 @@ static void test_allow(void **state) {
         {"*.example.org:5000", "a.example.org", false},
         {"!evil.org", "docker.io", true},
         {"!evil.org", "evil.org:443", false},
+        {"!evil.org", "Evil.ORG", false}, /* the same host to whoever pulls */
+        {"!*.evil.org", "a.EVIL.org:443", false},
+        {"docker.io", "Docker.IO", true},
         {"*.example.org,!evil.example.org", "evil.example.org", false},
         {"!evil.example.org,*.example.org", "evil.example.org", false},
         {"!evil.example.org,*.example.org", "good.example.org", true},
