@@ -25,7 +25,7 @@ struct issuer {
     struct timer *timer;
     struct oidc_keys keys;
     enum fetch_stage stage;
-    int64_t started_mono; /* of the last fetch; 0: there was none */
+    int64_t fetched_mono; /* when the last fetch began, or failed; 0: there was none */
     unsigned failures;    /* in a row */
     char jwks_uri[OIDC_URL_MAX + 1];
     char authorization[OIDC_URL_MAX + 1], token[OIDC_URL_MAX + 1], end_session[OIDC_URL_MAX + 1];
@@ -104,6 +104,8 @@ static void failed(struct issuer *s, const char *what, const char *why) {
     }
     s->failures++;
     s->stage = FETCH_IDLE;
+    /* From its end: one that took long to fail would be begun again by those who waited for it, who would wait on. */
+    s->fetched_mono = clock_mono(loop_clock(s->x->loop));
     again_in(s, wait);
     tell_waiters(s->x);
 }
@@ -221,7 +223,7 @@ static void fetch(struct issuer *s) {
     } else {
         (void)snprintf(url, sizeof(url), "%.*s/.well-known/openid-configuration", STR_ARG(base));
     }
-    s->started_mono = clock_mono(loop_clock(s->x->loop));
+    s->fetched_mono = clock_mono(loop_clock(s->x->loop));
     s->stage = FETCH_DISCOVERY;
     (void)get(s, str_of(url), got_document);
 }
@@ -233,7 +235,7 @@ static void due(void *ctx) {
 /* Whether one is under way, or was begun now. */
 static bool refetch(struct issuer *s) {
     int64_t now = clock_mono(loop_clock(s->x->loop));
-    if (s->stage == FETCH_IDLE && now - s->started_mono >= OIDC_REFETCH_S * NS_PER_SEC) {
+    if (s->stage == FETCH_IDLE && now - s->fetched_mono >= OIDC_REFETCH_S * NS_PER_SEC) {
         fetch(s);
     }
     return s->stage != FETCH_IDLE;
