@@ -424,6 +424,13 @@ int object_new_mut(const struct kind *k, yyjson_mut_val *root, struct object **r
         return err_set(err, ERR_SYNTAX, "kind is %.*s where %s is expected", STR_ARG(kind),
                        k->kind);
     }
+    /* Who manages its fields is told some levels below where they are. */
+    if (json_mut_too_deep(root)) {
+        return err_set(
+            err, ERR_TOO_LARGE,
+            "the object is nested deeper than %d levels, metadata.managedFields included",
+            LIMIT_JSON_DEPTH);
+    }
     struct buf b;
     buf_init(&b, 2 * LIMIT_OBJECT_BYTES);
     (void)buf_room(&b, START_BYTES);

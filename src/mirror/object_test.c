@@ -99,6 +99,33 @@ static void test_refused(void **state) {
     mem_free(big);
 }
 
+/* What was put together and not parsed: as deep as can be read again, and a level more. */
+static void test_deep(void **state) {
+    for (size_t levels = LIMIT_JSON_DEPTH; levels <= LIMIT_JSON_DEPTH + 1; levels++) {
+        struct arena a;
+        yyjson_mut_doc *d = NULL;
+        struct object *o = NULL, *again = NULL;
+        struct err err = {0};
+        arena_init(&a, 1 << 20);
+        assert_ok(json_parse_mut(&a, STR(START META "}}"), &d, &err), &err);
+        yyjson_mut_val *at = yyjson_mut_doc_get_root(d);
+        for (size_t i = 1; i < levels; i++) {
+            yyjson_mut_val *below = i % 2 ? yyjson_mut_arr(d) : yyjson_mut_obj(d);
+            yyjson_mut_is_obj(at) ? (void)yyjson_mut_obj_add_val(d, at, "x", below)
+                                  : (void)yyjson_mut_arr_append(at, below);
+            at = below;
+        }
+        int code = object_new_mut(&fake_job, yyjson_mut_doc_get_root(d), &o, &err);
+        assert_int_equal(code, levels > LIMIT_JSON_DEPTH ? ERR_TOO_LARGE : 0);
+        if (code == 0) {
+            assert_ok(object_new(&fake_job, o->json, &again, &err), &err);
+        }
+        object_unref(o);
+        object_unref(again);
+        arena_release(&a);
+    }
+}
+
 /* Every prefix and every changed byte of a good object is refused or read without touching what is not there. */
 static void test_damaged(void **state) {
     static const char good[] = START META ",\"labels\":{\"a\":\"b\\\\\"},\"finalizers\":[\"x\"],"
@@ -153,7 +180,7 @@ int main(void) {
         cmocka_unit_test(test_canonical), cmocka_unit_test(test_made_canonical),
         cmocka_unit_test(test_head),      cmocka_unit_test(test_refused),
         cmocka_unit_test(test_damaged),   cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_tree),      cmocka_unit_test(test_deep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,6 +73,30 @@ static bool too_deep(yyjson_doc *doc) {
     return false;
 }
 
+static bool nests_below(yyjson_mut_val *v, size_t levels) {
+    yyjson_mut_val *below;
+    size_t i, n;
+    bool deep = yyjson_mut_is_ctn(v) && levels == 0;
+    if (deep || !yyjson_mut_is_ctn(v)) {
+        return deep;
+    }
+    if (yyjson_mut_is_arr(v)) {
+        yyjson_mut_arr_foreach(v, i, n, below) {
+            deep = deep || nests_below(below, levels - 1);
+        }
+        return deep;
+    }
+    yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(v);
+    for (yyjson_mut_val *k; !deep && (k = yyjson_mut_obj_iter_next(&it)) != NULL;) {
+        deep = nests_below(yyjson_mut_obj_iter_get_val(k), levels - 1);
+    }
+    return deep;
+}
+
+bool json_mut_too_deep(yyjson_mut_val *v) {
+    return nests_below(v, LIMIT_JSON_DEPTH);
+}
+
 /* Only asked when memory ran out: brackets nested too deep say why. Strings are skipped. */
 static bool text_too_deep(struct str text) {
     size_t depth = 0;

@@ -32,6 +32,8 @@ struct arena *json_arena(yyjson_mut_doc *d); /* that the document was made in */
 yyjson_mut_doc *json_mut_copy(struct arena *a, yyjson_val *v);
 /* Parses straight to a mutable document. */
 int json_parse_mut(struct arena *a, struct str text, yyjson_mut_doc **ret, struct err *err);
+/* Is it nested so that its text could not be parsed? Values that were put together may be. */
+bool json_mut_too_deep(yyjson_mut_val *v);
 
 /* Compact text, appended; check buf_ok(). */
 void json_write(struct buf *b, yyjson_val *v);
