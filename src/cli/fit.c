@@ -1,9 +1,9 @@
 /*
- * fit: `berth fit`: does a model on this disk fit the GPUs and slices of the fleet, or of the catalogue?
+ * fit: `berth fit` shows whether a model on the local disk fits the GPUs and slices of the fleet, or of the catalogue.
  *
- * Which GPUs there are: what nodes say (who may list them), else the cards of Fleet with the catalogue's slices; with
- * --gpu, and where no server is known, the catalogue alone (core/model/gpu_models.h). The arithmetic is
- * core/model/fit.h.
+ * The GPUs are those that the nodes report. A user who may not list nodes gets the cards of the Fleet object with the
+ * catalogue's slices. With --gpu, or if no server is known, the catalogue alone is used (core/model/gpu_models.h). The
+ * arithmetic is core/model/fit.h.
  */
 #include <stdlib.h>
 

@@ -1,13 +1,13 @@
 /*
- * dashboard_login: signing in at an issuer.
+ * dashboard_login: sign-in of the dashboard at an OpenID Connect issuer.
  *
- *     GET /dashboard/ways               {"issuer": "Example"}, what the page offers beside a token; or {"issuer": null}
- *     GET /dashboard/session/start      to the issuer, with a cookie for the way back
- *     GET /dashboard/session/callback   back: a session, and to /dashboard/; or to /dashboard/?signin=WHY
+ *     GET /dashboard/ways               {"issuer": "Example"}, the issuer that the page offers; or {"issuer": null}
+ *     GET /dashboard/session/start      redirects to the issuer and sets the sign-in cookie
+ *     GET /dashboard/session/callback   opens a session and redirects to /dashboard/, else to /dashboard/?signin=WHY
  *
- * The cookie of the way back is SameSite=Lax: the issuer's page leads here, and a Strict one would not come along. It
- * opens no session by itself. WHY is "refused" (the issuer's error), "old" or "failed"; the log says more of those that
- * failed, without codes or tokens.
+ * The sign-in cookie is SameSite=Lax, because browsers do not send a Strict one when the issuer's page redirects here.
+ * It opens no session by itself. WHY is "refused" (the issuer's error), "old" or "failed"; the log has the reason of
+ * failures, without codes or tokens.
  */
 #include "base/mem.h"
 #include "site/dashboard_private.h"

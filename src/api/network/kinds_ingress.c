@@ -1,6 +1,6 @@
 /*
  * kinds_ingress: Ingress and IngressClass: their fields, rows and rules. They are stored and checked as Kubernetes
- * does; no controller of this machine routes by them, which each write of an Ingress is told.
+ * does; no controller here routes by them, and each write of an Ingress gets a warning that says so.
  */
 #include "api/kinds/kinds.h"
 #include "api/tables/rows.h"

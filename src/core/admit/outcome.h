@@ -1,4 +1,4 @@
-/* outcome (core): what a cycle comes to for one of its heads. */
+/* outcome (core): the result of a cycle for one of its heads. */
 #ifndef BERTH_CORE_OUTCOME_H
 #define BERTH_CORE_OUTCOME_H
 

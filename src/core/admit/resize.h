@@ -1,13 +1,13 @@
 /*
- * resize (core): a holder that grows or shrinks. See engine.h for what it means.
+ * resize (core): a holder of quota that grows or shrinks. engine.h describes the feature.
  *
- *     prior      holds quota, and is named by
- *     heir       which was given the difference: prior->heir
+ *     prior      the predecessor, which holds quota
+ *     heir       the workload that replaces it, prior->heir; it was given the difference
  *
- * A prior has one heir at a time. The heir holds the difference and the prior what it had, so that everything that
+ * A prior has one heir at a time. The heir holds the difference and the prior keeps what it had, so that code which
  * counts holders counts each pod once. The prior ends in one of two ways: the heir's admission is written and seen
- * (engine_workload_resize), or it gives back what it holds; then the heir has it, without a moment in which it is free.
- * An heir that is undone gives back the difference alone.
+ * (engine_workload_resize), or the prior releases its quota. In both cases the quota passes to the heir at once and is
+ * never free in between. An heir that is undone releases only the difference.
  */
 #ifndef BERTH_CORE_RESIZE_H
 #define BERTH_CORE_RESIZE_H

@@ -1,5 +1,5 @@
 /*
- * facts_size: how many parameters a config.json means, for when no file tells the bytes.
+ * facts_size: the number of parameters from the sizes in a config.json, if no weight file gives the bytes.
  *
  *     embedding           vocab * hidden, twice unless they are tied
  *     attention           hidden * head * (2 heads + 2 kv_heads)

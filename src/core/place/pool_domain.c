@@ -1,10 +1,10 @@
 /*
  * pool_domain (core): the pods of a plan one after another, and those of a set that are to run together.
  *
- * Together is on nodes where a label (shape.together) has one value: a domain, such as a rack. Of the domains that may
- * have room for all pods of the set, the one is taken that may have room for fewest and in which the plan succeeds; a
- * set that has seats already stays where these are. Sets are placed one after another: a choice made for one is not
- * taken back for the next.
+ * Such a set is placed on nodes with the same value of a label (shape.together): a domain, such as a rack. Domains that
+ * may have room for all pods of the set are tried from the one with the least room upwards, and the first in which the
+ * plan succeeds is taken. A set that already has seats stays in their domain. Sets are placed one after another: the
+ * choice for one is not revised for the next.
  */
 #include "core/place/pool_private.h"
 #include "core/quota/amount.h"

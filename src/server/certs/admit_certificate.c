@@ -1,8 +1,9 @@
 /*
- * admit_certificate: CertificateSigningRequests. A new one says who asks. Conditions Approved and Denied are written
- * by the subresource approval alone, which takes the right to `approve` the signer; a certificate by status, which
- * takes the right to `sign` for it. A request for kubernetes.io/kube-apiserver-client is signed by Berth's own
- * authority in the write that approves it, so that nobody sees one that is approved and waits.
+ * admit_certificate: CertificateSigningRequests. The requester is recorded in a new one. Conditions Approved and Denied
+ * are written only through the subresource approval, which requires the right to `approve` for the signer; a
+ * certificate is written through status, which requires the right to `sign` for it. Berth's own authority signs a
+ * request for kubernetes.io/kube-apiserver-client in the write that approves it, so that an approved request is never
+ * seen without its certificate.
  */
 #include "net/keys/csr.h"
 #include "server/write/admit.h"

@@ -1,4 +1,4 @@
-/* review (server): ConversionReview as its asker sees it: the question, and what an answer says. No I/O. */
+/* review (server): the client's side of ConversionReview: builds the question and reads the answer. No I/O. */
 #ifndef BERTH_SERVER_REVIEW_OF_CONVERSION_H
 #define BERTH_SERVER_REVIEW_OF_CONVERSION_H
 

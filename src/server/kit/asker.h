@@ -1,4 +1,4 @@
-/* asker (server): what who asks may do besides, for expressions that want to know (`authorizer`). */
+/* asker (server): the other rights of a request's user, for expressions that check them (`authorizer`). */
 #ifndef BERTH_SERVER_ASKER_H
 #define BERTH_SERVER_ASKER_H
 

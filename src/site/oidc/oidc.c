@@ -1,5 +1,5 @@
 /*
- * oidc: fetching, and looking at tokens. See oidc.h.
+ * oidc: fetches documents and keys, and verifies tokens. See oidc.h.
  *
  *     IDLE --timer, unknown key--> DISCOVERY --document--> KEYS --keys--> IDLE
  *                                      \--------failure--------\-------> IDLE, sooner next time

@@ -1,4 +1,4 @@
-/* identity_options: what the command line says of issuers of tokens. See identity.h. */
+/* identity_options: reads the options for token issuers. See identity.h. */
 #include "world/up/identity.h"
 
 static struct str given(const struct cli_args *a, const char *name) {
