@@ -18,6 +18,7 @@ struct pbread {
     struct arena *a;
     struct err *err;
     int depth;
+    size_t values; /* so far: two bytes of a body may be one, which takes far more to handle */
 };
 
 static int message(struct pbread *p, const struct schema *s, struct str bytes, uint32_t in,
@@ -25,6 +26,14 @@ static int message(struct pbread *p, const struct schema *s, struct str bytes, u
 
 static int malformed(struct pbread *p, const struct field *f, const char *why) {
     return err_set(p->err, ERR_SYNTAX, "protobuf: %s: %s", f ? f->json : "object", why);
+}
+
+/* One value more. */
+static int count_in(struct pbread *p) {
+    return ++p->values <= LIMIT_BODY_VALUES
+               ? 0
+               : err_set(p->err, ERR_TOO_LARGE, "protobuf: the body has more than %d values",
+                         LIMIT_BODY_VALUES);
 }
 
 static bool utf8_valid(struct str s) {
@@ -126,8 +135,9 @@ static int any_value(struct pbread *p, const struct field *f, struct str raw,
     if (json_parse(p->a, raw, &doc, &e) < 0) {
         return malformed(p, f, "embedded JSON does not parse");
     }
+    p->values += yyjson_doc_get_val_count(doc);
     *ret = yyjson_val_mut_copy(p->d, yyjson_doc_get_root(doc));
-    return 0;
+    return count_in(p);
 }
 
 /* See FIELD_F_EITHER. The boolean is always written, so what has it is of the first form. */
@@ -137,7 +147,7 @@ static int either_value(struct pbread *p, const struct field *f, struct str byte
     struct pb_field x;
     yyjson_mut_val *list = NULL, *object = NULL, *allows = NULL;
     int code = 0;
-    while (code == 0 && pb_next(&r, &x)) {
+    while (code == 0 && (code = count_in(p)) == 0 && pb_next(&r, &x)) {
         if (x.number == 1 && x.wire != PB_BYTES) {
             allows = yyjson_mut_bool(p->d, x.value != 0);
         } else if (x.wire == PB_BYTES && (x.number == 1 || (x.number == 2 && allows))) {
@@ -243,6 +253,10 @@ static int texts_value(struct pbread *p, const struct field *f, struct str bytes
         if (x.number == 1 && !utf8_valid(x.bytes)) {
             return malformed(p, f, "text is not UTF-8");
         }
+        int code = count_in(p);
+        if (code < 0) {
+            return code;
+        }
         if (x.number == 1) {
             yyjson_mut_arr_append(*ret, text_value(p, x.bytes));
         }
@@ -256,16 +270,20 @@ static int map_entry(struct pbread *p, const struct field *f, struct str bytes,
     struct pb_field x;
     struct str key = {0};
     yyjson_mut_val *v = NULL;
-    while (pb_next(&r, &x)) {
+    int code = 0;
+    while ((code = count_in(p)) == 0 && pb_next(&r, &x)) {
         if (x.number == 1) {
             key = x.bytes;
         } else if (x.number == 2) {
             bool texts = f->type == FIELD_ANY && !(f->flags & FIELD_F_EITHER);
-            int code = texts ? texts_value(p, f, x.bytes, &v) : value(p, f, &x, &v);
-            if (code < 0) {
-                return code;
-            }
+            code = texts ? texts_value(p, f, x.bytes, &v) : value(p, f, &x, &v);
         }
+        if (code < 0) {
+            break;
+        }
+    }
+    if (code < 0) {
+        return code;
     }
     if (r.bad != NULL || !utf8_valid(key)) {
         return malformed(p, f, r.bad ? r.bad : "text is not UTF-8");
@@ -281,6 +299,10 @@ static int list_item(struct pbread *p, const struct field *f, const struct pb_fi
         struct pb r = pb_of(x->bytes);
         uint64_t n;
         while (pb_varint(&r, &n)) {
+            int code = count_in(p);
+            if (code < 0) {
+                return code;
+            }
             yyjson_mut_arr_add_sint(p->d, list, f->type == FIELD_INT32 ? (int32_t)n : (int64_t)n);
         }
         return r.bad ? malformed(p, f, r.bad) : 0;
@@ -363,7 +385,7 @@ static int message(struct pbread *p, const struct schema *s, struct str bytes, u
     if (++p->depth > LIMIT_JSON_DEPTH) {
         return err_set(p->err, ERR_TOO_LARGE, "protobuf: nested too deeply");
     }
-    while (code == 0 && pb_next(&r, &x)) {
+    while (code == 0 && (code = count_in(p)) == 0 && pb_next(&r, &x)) {
         const struct field *f = schema_find_proto(s, x.number, in);
         if (f != NULL) {
             code = field(p, f, &x, obj);

@@ -4,6 +4,7 @@
  * That the two ways agree does not say that the numbers are right: tests/http2 reads answers with numbers of its own.
  */
 #include "api/protobuf/codec_protobuf.h"
+#include "base/limits.h"
 #include "base/test.h"
 #include "wire/protobuf.h"
 
@@ -233,11 +234,41 @@ static void what_has_no_number_is_refused(void **state) {
                                .schema));
 }
 
+/* A ConfigMap with so many finalizers ("r\0"), or keys of data: two bytes of the body each. */
+static int read_many(struct fixture *f, size_t n, const char *one) {
+    yyjson_mut_doc *d;
+    const struct kind *k;
+    const struct kind_version *kv;
+    struct buf out;
+    bool data = one[0] == '\x12';
+    buf_init(&out, 0);
+    arena_reset(&f->arena);
+    size_t at = data ? 0 : pb_begin(&out, 1);
+    for (size_t i = 0; i < n; i++) {
+        buf_add(&out, one, 2);
+    }
+    if (!data) {
+        pb_end(&out, at);
+    }
+    pb_put_envelope(&out, 0, STR("v1"), STR("ConfigMap"));
+    int r = codec_from_protobuf(buf_view(&out), &f->arena, &d, &k, &kv, &f->err);
+    buf_release(&out);
+    return r;
+}
+
+static void too_many_values_are_refused(void **state) {
+    struct fixture *f = *state;
+    assert_ok(read_many(f, LIMIT_BODY_VALUES - 10, "r"), &f->err);
+    assert_int_equal(read_many(f, LIMIT_BODY_VALUES, "r"), ERR_TOO_LARGE);
+    assert_int_equal(read_many(f, LIMIT_BODY_VALUES, "\x12"), ERR_TOO_LARGE);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_field_of_every_kind, setup, teardown),
         cmocka_unit_test_setup_teardown(known_bytes, setup, teardown),
         cmocka_unit_test_setup_teardown(what_has_no_number_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(too_many_values_are_refused, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
