@@ -82,7 +82,7 @@ int image_name_full(struct str name, char out[IMAGE_NAME_MAX], struct err *err) 
         rest = str_head(rest, (size_t)colon);
     }
     if (str_cut(rest, '/', &first, &path) && is_host(first)) {
-        host = first;
+        host = str_eq_nocase(first, STR("index.docker.io")) ? host : first; /* its old name */
         rest = path;
     }
     if (!path_ok(rest) || !host_ok(host) || (has_tag && !tag_ok(tag)) ||

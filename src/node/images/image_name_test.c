@@ -10,6 +10,7 @@ static void test_whole_names(void **state) {
         {"busybox", "docker.io/library/busybox:latest"},
         {"busybox:1.36", "docker.io/library/busybox:1.36"},
         {"team/app", "docker.io/team/app:latest"},
+        {"index.docker.io/busybox", "docker.io/library/busybox:latest"},
         {"localhost/t", "localhost/t:latest"},
         {"localhost:5000/t:V1_x", "localhost:5000/t:V1_x"},
         {"127.0.0.1:5000/a/b-c/d__e", "127.0.0.1:5000/a/b-c/d__e:latest"},
