@@ -54,7 +54,10 @@ def run(w):
              "rules": [{"apiGroups": ["certificates.k8s.io"], "resources": ["signers"],
                         "resourceNames": ["kubernetes.io/*"], "verbs": ["approve"]}]})
     b.kubectl("create", "clusterrolebinding", "signers", "--clusterrole=signers", "--user=idp:bob")
-    wait_for("the right", lambda: w.ask(bob, f"{GROUP}/carol/approval", approved, "PUT")[0] == 200)
+    dry = f"{GROUP}/carol/approval?dryRun=All"
+    wait_for("the right", lambda: w.ask(bob, dry, approved, "PUT")[0] == 200)
+    check("certificate" not in w.ask(bob, dry, approved, "PUT")[1]["status"], "a dry run signs nothing")
+    check(w.ask(bob, f"{GROUP}/carol/approval", approved, "PUT")[0] == 200, "bob may approve")
 
     got = json.loads(b.kubectl("get", "csr", "carol", "-o", "json"))
     check(len(got["status"]["conditions"]) == 1 and "Approved,Issued" in b.kubectl("get", "csr"), got["status"])

@@ -472,8 +472,11 @@ static void ask_together(struct conversions *h, struct conversion *first) {
             call->v[call->n++] = c;
         }
     }
-    if (call == NULL || call->n == 0 || buf_ok(&b) != 0) {
+    if (call == NULL || call->n == 0) {
         fail(h, first, (struct str){0}, "failed: out of memory");
+    } else if (buf_ok(&b) != 0) {
+        (void)err_set(&err, ERR_NOMEM, "out of memory");
+        fail_all(call, &err);
     } else if (send_call(call, buf_view(&b), &err) != 0) {
         fail_all(call, &err);
     }
