@@ -127,7 +127,8 @@ enum {
     LIMIT_WEBHOOK_BODY_BYTES = 16 << 20, /* a review that Berth is asked: both objects, or a page of a list */
     LIMIT_WEBHOOKS = 256,                /* of one configuration */
     LIMIT_WEBHOOK_CALLS = 512,           /* that others are being asked at once */
-    LIMIT_CONVERSION_BYTES = 64 << 20,   /* cached answers of conversion webhooks */
+    LIMIT_CONVERSION_BYTES = 64 << 20,   /* cached answers of conversion webhooks, and again of what waits for one */
+    LIMIT_CONVERSION_CALLS = 16,         /* of the webhook of one kind at once; more of its objects wait in line */
     LIMIT_WEBHOOK_ANSWERS = 32 << 20,    /* bytes of what one write asked and was answered */
     LIMIT_WEBHOOK_CONNECTIONS = 256,     /* of API servers */
 

@@ -9,6 +9,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from harness import Berth, Fail, check, wait_for  # noqa: E402
@@ -303,6 +304,30 @@ def test_conversion_by_a_webhook(b):
         watch.kill()
         watch.wait()
     b.kubectl("delete", "gizmos.v1beta1.demo.example.com", "n")
+    hook.close()
+
+
+def test_conversion_in_line(b):
+    """A webhook that is slow is asked sixteen times at once; more that is wanted of its kind waits in line."""
+    hook, go, codes = Webhook(b.root), threading.Event(), []
+    established(b, hook.definition())
+    hook.server.spoil = lambda answer: go.wait(25)
+
+    def create(name):
+        beta = gizmo(name, "v1beta1")
+        beta["spec"] = {"picture": "z"}
+        codes.append(b.kubectl("create", "--validate=false", "-f", "-", stdin=json.dumps(beta), ok=False).returncode)
+    threads = [threading.Thread(target=create, args=(f"line-{i}",)) for i in range(20)]
+    for t in threads:
+        t.start()
+    wait_for("sixteen reviews", lambda: len(hook.server.reviews) >= 16)
+    time.sleep(2)
+    check(len(hook.server.reviews) == 16, f"{len(hook.server.reviews)} reviews at once")
+    go.set()
+    for t in threads:
+        t.join()
+    check(codes == [0] * 20, codes)
+    check(len(raw(b, "v1")["items"]) == 20, "all of them are there")
     hook.close()
 
 

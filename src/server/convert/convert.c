@@ -29,6 +29,7 @@ struct conversion {
     struct str text; /* WANTED, ASKED: the object; KNOWN: the other one; FAILED: why. All owned */
     int64_t failed;  /* monotonic */
     struct conversion *newer, *older;
+    struct conversion *line; /* WANTED: the next one in line */
 };
 
 /* One webhook: of one definition as it is now. */
@@ -42,8 +43,9 @@ struct conversions {
     struct server *s;
     struct map all; /* by key */
     struct conversion *newest, *oldest;
-    size_t bytes;
-    size_t wanted;
+    size_t bytes;                        /* of all */
+    size_t asking;                       /* of those that are WANTED or ASKED */
+    struct conversion *line, **line_end; /* WANTED, in the order in which they came */
     bool deferred, releasing;
     const struct kind *last; /* whose conversion was not known */
     struct convert_wait *waiting;
@@ -67,6 +69,12 @@ struct convert_call {
 
 static void flush(void *ctx);
 
+static void flush_soon(struct conversions *h) {
+    if (!h->deferred) {
+        h->deferred = loop_defer(h->s->o.loop, flush, h) == 0;
+    }
+}
+
 /* ---- what is known ---- */
 
 static void unlink_one(struct conversions *h, struct conversion *c) {
@@ -85,7 +93,6 @@ static void forget(struct conversions *h, struct conversion *c) {
     (void)map_del(&h->all, str_from(c->key, KEY));
     unlink_one(h, c);
     h->bytes -= c->text.n;
-    h->wanted -= c->state == WANTED;
     mem_free((void *)(uintptr_t)c->text.p);
     mem_free((void *)(uintptr_t)c->want.p);
     mem_free(c);
@@ -122,14 +129,22 @@ static struct conversion *want_one(struct conversions *h, const struct kind *k, 
     c->kind = k;
     c->want = copy != NULL ? str_from(copy, want.n) : (struct str){0};
     link_newest(h, c);
-    h->wanted++;
     set_text(h, c, text);
     if (copy == NULL || c->text.p == NULL ||
         map_put(&h->all, str_from(c->key, KEY), c, NULL) != 0) {
         forget(h, c);
         return NULL;
     }
+    h->asking += c->text.n;
+    *h->line_end = c;
+    h->line_end = &c->line;
     return c;
+}
+
+/* It is answered, one way or the other. */
+static void end_asking(struct conversions *h, struct conversion *c, bool known) {
+    h->asking -= c->text.n;
+    c->state = known ? KNOWN : FAILED;
 }
 
 /* ---- converting ---- */
@@ -174,13 +189,14 @@ static int use(struct conversions *h, struct conversion *c, yyjson_mut_doc *d, s
 
 static int ask(struct conversions *h, const struct kind *k, const char key[KEY], struct str want,
                struct str text, struct err *err) {
+    if (h->asking > LIMIT_CONVERSION_BYTES) {
+        return err_set(err, ERR_TOO_MANY, "too much waits for conversion webhooks");
+    }
     if (text.n > LIMIT_OBJECT_BYTES * 2 || want_one(h, k, key, want, text) == NULL) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     h->last = k;
-    if (!h->deferred) {
-        h->deferred = loop_defer(h->s->o.loop, flush, h) == 0;
-    }
+    flush_soon(h);
     return err_set(err, ERR_AGAIN, "a conversion webhook is being asked");
 }
 
@@ -282,7 +298,9 @@ static void fail(struct conversions *h, struct conversion *c, struct str from, c
     char text[700];
     (void)snprintf(text, sizeof(text), "conversion webhook for %.*s, Kind=%s %s", STR_ARG(from),
                    c->kind->kind, why);
-    h->wanted -= c->state == WANTED;
+    if (c->state == WANTED || c->state == ASKED) {
+        end_asking(h, c, false);
+    }
     c->state = FAILED;
     c->failed = clock_mono(h->s->clock);
     set_text(h, c, str_of(text));
@@ -323,7 +341,7 @@ static void settle(struct convert_call *call, struct conversion *c, yyjson_val *
     if (review_settle(&call->arena, c->text, got, call->want, &b, &err) != 0) {
         fail(call->h, c, version_in(&call->arena, c), err.text);
     } else {
-        c->state = KNOWN;
+        end_asking(call->h, c, true);
         set_text(call->h, c, buf_view(&b));
         if (c->text.p == NULL) {
             fail(call->h, c, (struct str){0}, "failed: out of memory");
@@ -356,6 +374,9 @@ static void answered(void *ctx, const struct http_reply *r) {
     }
     call_free(call);
     make_room(h);
+    if (h->line != NULL) {
+        flush_soon(h);
+    }
     wake(h, kind);
 }
 
@@ -456,34 +477,57 @@ static struct convert_call *call_new(struct conversions *h, const struct convers
     return c;
 }
 
-/* All that is wanted of one kind in one version, as far as a review goes. */
-static void ask_together(struct conversions *h, struct conversion *first) {
+/* Out of the line. */
+static struct conversion *take_from(struct conversions *h, struct conversion **at) {
+    struct conversion *c = *at;
+    *at = c->line;
+    h->line_end = *at == NULL ? at : h->line_end;
+    c->line = NULL;
+    c->state = ASKED;
+    return c;
+}
+
+/* All that is wanted of one kind in one version, from here on in the line, as far as a review goes. */
+static void ask_together(struct conversions *h, struct conversion **at) {
+    struct conversion *first = *at;
     struct convert_call *call = call_new(h, first);
     struct err err = {0};
     struct buf b;
-    buf_init(&b, 0);
-    for (struct conversion *c = first; call != NULL && call->v != NULL && c != NULL; c = c->newer) {
-        if (c->state == WANTED && c->kind == first->kind && str_eq(c->want, first->want) &&
-            call->n < REVIEW_OBJECTS && (call->n == 0 || b.n + c->text.n <= REVIEW_BYTES)) {
-            buf_c(&b, call->n > 0 ? "," : "");
-            buf_str(&b, c->text);
-            c->state = ASKED;
-            h->wanted--;
-            call->v[call->n++] = c;
-        }
+    if (call == NULL || call->v == NULL) {
+        fail(h, take_from(h, at), (struct str){0}, "failed: out of memory");
     }
-    if (call == NULL || call->n == 0) {
-        fail(h, first, (struct str){0}, "failed: out of memory");
-    } else if (buf_ok(&b) != 0) {
-        (void)err_set(&err, ERR_NOMEM, "out of memory");
-        fail_all(call, &err);
-    } else if (send_call(call, buf_view(&b), &err) != 0) {
+    buf_init(&b, 0);
+    while (call != NULL && call->v != NULL && *at != NULL && call->n < REVIEW_OBJECTS) {
+        struct conversion *c = *at;
+        if (c->kind != first->kind || !str_eq(c->want, first->want) ||
+            (call->n > 0 && b.n + c->text.n > REVIEW_BYTES)) {
+            at = &c->line;
+            continue;
+        }
+        buf_c(&b, call->n > 0 ? "," : "");
+        buf_str(&b, c->text);
+        call->v[call->n++] = take_from(h, at);
+    }
+    int r = buf_ok(&b) != 0 ? err_set(&err, ERR_NOMEM, "out of memory") : 0;
+    if (r == 0 && call != NULL && call->n > 0) {
+        r = send_call(call, buf_view(&b), &err);
+    }
+    if (r != 0 && call != NULL) {
         fail_all(call, &err);
     }
     if (call != NULL && call->http == NULL) {
         call_free(call);
     }
     buf_release(&b);
+}
+
+/* A webhook that does not answer keeps the objects of its kind in line, not those of others. */
+static bool is_busy(const struct conversions *h, const struct kind *k) {
+    size_t n = 0;
+    for (const struct convert_call *c = h->calls; c != NULL; c = c->next) {
+        n += c->kind == k;
+    }
+    return n >= LIMIT_CONVERSION_CALLS;
 }
 
 static void flush(void *ctx) {
@@ -493,16 +537,16 @@ static void flush(void *ctx) {
         mem_free(h);
         return;
     }
-    while (h->wanted > 0) {
-        struct conversion *c = h->oldest;
-        while (c != NULL && c->state != WANTED) {
-            c = c->newer;
+    const struct kind *busy = NULL; /* the last one that was found to be */
+    for (struct conversion **at = &h->line; *at != NULL;) {
+        struct conversion *c = *at;
+        if (c->kind == busy || is_busy(h, c->kind)) {
+            busy = c->kind;
+            at = &c->line;
+            continue;
         }
-        const struct kind *k = c != NULL ? c->kind : NULL;
-        if (c == NULL) {
-            break;
-        }
-        ask_together(h, c);
+        const struct kind *k = c->kind;
+        ask_together(h, at);
         if (c->state == FAILED) {
             wake(h, k);
         }
@@ -517,6 +561,7 @@ int convert_init(struct server *s, struct err *err) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     h->s = s;
+    h->line_end = &h->line;
     map_init(&h->all);
     s->conversions = h;
     kinds_converter(convert, h);
