@@ -42,6 +42,7 @@ def run(w):
                                                                            "certificatesigningrequests/status"],
                         "verbs": ["update"]}]})
     b.kubectl("create", "clusterrolebinding", "approves", "--clusterrole=approves", "--user=idp:bob")
+    got["metadata"]["annotations"] = {"note": "seen"}
     approved = dict(got, status={"conditions": [{"type": "Approved", "status": "True", "reason": "x"}]})
     wait_for("the right", lambda: "signer" in str(w.ask(bob, f"{GROUP}/carol/approval", approved, "PUT")[1]))
     code, no = w.ask(bob, f"{GROUP}/carol/approval", approved, "PUT")
@@ -60,6 +61,7 @@ def run(w):
     check(w.ask(bob, f"{GROUP}/carol/approval", approved, "PUT")[0] == 200, "bob may approve")
 
     got = json.loads(b.kubectl("get", "csr", "carol", "-o", "json"))
+    check(got["metadata"]["annotations"]["note"] == "seen", "annotations come with an approval")
     check(len(got["status"]["conditions"]) == 1 and "Approved,Issued" in b.kubectl("get", "csr"), got["status"])
     cert = os.path.join(b.root, "k.crt")
     with open(cert, "wb") as f:
@@ -78,6 +80,8 @@ def run(w):
     b.kubectl("certificate", "approve", "theirs")
     table = b.kubectl("get", "csr")
     check("Denied" in table and "Approved,Issued" in table, table)
+    theirs = b.kubectl("get", "csr", "--field-selector", "spec.signerName=example.com/x", "-o", "name").split()
+    check(theirs == ["certificatesigningrequest.certificates.k8s.io/theirs"], theirs)
     check("certificate" not in json.loads(b.kubectl("get", "csr", "theirs", "-o", "json"))["status"], "not ours to sign")
     check(b.kubectl("certificate", "approve", "two", ok=False).returncode != 0, "denied and approved exclude each other")
     b.apply(manifest("server", request, usages=["client auth", "server auth"]))

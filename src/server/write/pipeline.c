@@ -501,6 +501,17 @@ static void run_create(struct write *w) {
     write_stage(w, CHANGE_ADDED, obj);
 }
 
+/* Of a status that approves: the certificate is not its to write. */
+static int keep_certificate(struct write *w, yyjson_mut_val **status) {
+    struct str was = json_str_at(w->old_tree, "status.certificate");
+    *status = *status != NULL ? *status : yyjson_mut_obj(w->doc);
+    if (*status == NULL) {
+        return ERR_NOMEM;
+    }
+    json_mdel(*status, STR("certificate"));
+    return was.n > 0 ? json_mset_str(w->doc, *status, "certificate", was) : 0;
+}
+
 /* The part that this write may not touch comes from the stored object: a write of the whole has no say in status, one
  * of status, finalizers or ephemeral containers in nothing else. */
 static int keep_other_half(struct write *w) {
@@ -534,17 +545,10 @@ static int keep_other_half(struct write *w) {
     }
     yyjson_mut_doc_set_root(w->doc, kept);
     json_mdel(json_mpath(kept, "metadata"), STR("resourceVersion"));
-    if (approval) { /* the certificate is not theirs to write */
-        yyjson_mut_val *was = json_mpath(kept, "status.certificate");
-        struct str text = json_mstr(was);
-        int r = taken ? 0 : ERR_NOMEM;
-        json_mdel(taken, STR("certificate"));
-        r = r || text.n == 0 ? r : json_mset_str(w->doc, taken, "certificate", text);
-        return r ? r : json_mset(w->doc, kept, STR("status"), taken);
-    }
     if (status) {
         bool notes = w->req->kind->flags & KIND_STATUS_NOTES;
         int r = notes ? status_notes(w->doc, json_mpath(root, "metadata.annotations"), kept) : 0;
+        r = r == 0 && approval ? keep_certificate(w, &taken) : r;
         return r ? r : json_mset(w->doc, kept, STR("status"), taken);
     }
     yyjson_mut_val *spec = json_mensure(w->doc, kept, "spec");
