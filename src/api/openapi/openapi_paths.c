@@ -329,7 +329,10 @@ static bool is_there(const struct path_writer *p, const struct operation *o) {
         (creates && o->at == AT_OBJECT)) {
         return false;
     }
-    return p->k->flags & KIND_VIRTUAL ? creates : p->k->flags & KIND_COMPUTED ? reads : true;
+    /* Of what can only be created a patch is told as well, which is answered 405: kubectl looks there whether a kind
+     * knows fieldValidation, and else lists CustomResourceDefinitions, which users may not. */
+    bool told = creates || strcmp(o->verb, "patch") == 0;
+    return p->k->flags & KIND_VIRTUAL ? told : p->k->flags & KIND_COMPUTED ? reads : true;
 }
 
 static void write_path(const struct path_writer *p, enum operation_at at) {

@@ -1,5 +1,4 @@
-/* pipeline: see pipeline.h. Each verb is a short list of steps; a step fills w->failure and
- * returns its code. */
+/* pipeline: see pipeline.h. Each verb is a short list of steps; a step fills w->failure and returns its code. */
 #include "server/write/pipeline.h"
 #include "server/kit/status_notes.h"
 
@@ -502,14 +501,10 @@ static void run_create(struct write *w) {
 }
 
 /* Of a status that approves: the certificate is not its to write. */
-static int keep_certificate(struct write *w, yyjson_mut_val **status) {
+static int keep_certificate(struct write *w, yyjson_mut_val *status) {
     struct str was = json_str_at(w->old_tree, "status.certificate");
-    *status = *status != NULL ? *status : yyjson_mut_obj(w->doc);
-    if (*status == NULL) {
-        return ERR_NOMEM;
-    }
-    json_mdel(*status, STR("certificate"));
-    return was.n > 0 ? json_mset_str(w->doc, *status, "certificate", was) : 0;
+    json_mdel(status, STR("certificate"));
+    return was.n > 0 ? json_mset_str(w->doc, status, "certificate", was) : 0;
 }
 
 /* The part that this write may not touch comes from the stored object: a write of the whole has no say in status, one
@@ -538,9 +533,10 @@ static int keep_other_half(struct write *w) {
     }
     yyjson_mut_val *part = status ? json_mget(root, STR("status"))
                                   : json_mget(json_mget(root, STR("spec")), str_of(member));
-    yyjson_mut_val *taken = part != NULL ? yyjson_mut_val_mut_copy(w->doc, part) : NULL;
+    yyjson_mut_val *none = approval ? yyjson_mut_obj(w->doc) : NULL;
+    yyjson_mut_val *taken = part != NULL ? yyjson_mut_val_mut_copy(w->doc, part) : none;
     yyjson_mut_val *kept = yyjson_val_mut_copy(w->doc, w->old_tree);
-    if (kept == NULL || (part != NULL && taken == NULL)) {
+    if (kept == NULL || ((part != NULL || approval) && taken == NULL)) {
         return ERR_NOMEM;
     }
     yyjson_mut_doc_set_root(w->doc, kept);
@@ -548,7 +544,7 @@ static int keep_other_half(struct write *w) {
     if (status) {
         bool notes = w->req->kind->flags & KIND_STATUS_NOTES;
         int r = notes ? status_notes(w->doc, json_mpath(root, "metadata.annotations"), kept) : 0;
-        r = r == 0 && approval ? keep_certificate(w, &taken) : r;
+        r = r == 0 && approval ? keep_certificate(w, taken) : r;
         return r ? r : json_mset(w->doc, kept, STR("status"), taken);
     }
     yyjson_mut_val *spec = json_mensure(w->doc, kept, "spec");
