@@ -175,6 +175,10 @@ class Scene:
         return self.world.seen.get((plural, self.ns if plural in NAMESPACED else None,
                                     name if plural in NAMESPACED else self.full(name)))
 
+    def gone(self, plural, name):
+        """Waits until it is; what was not seen to come yet is not seen either, so the server is asked."""
+        self.world.wait(lambda: f"{name} goes", lambda: self.api.request("GET", self.path(plural, name), ok=False)[0] == 404)
+
     def change_status(self, name, change):
         """change(object) edits the Workload's status in place; again where somebody was faster."""
         while True:

@@ -398,7 +398,7 @@ def spec_not_into_a_queue_that_goes(s):
     s.wl("b", "q", 1)
     s.waits("b", message="is inactive")
     s.finish("a")
-    s.world.wait(lambda: "the ClusterQueue goes", lambda: s.see("clusterqueues", "q") is None)
+    s.gone("clusterqueues", "q")
 
 
 def drained(s, kind, name, reason, text):
@@ -444,7 +444,7 @@ def spec_quota_goes_with_its_queue(s):
     s.cq("a", {"f": {"cpu": 0}}, cohort="co")
     s.cq("b", CPU5, cohort="co", local=False)
     s.delete("clusterqueues", "b")
-    s.world.wait(lambda: "b goes", lambda: s.see("clusterqueues", "b") is None)
+    s.gone("clusterqueues", "b")
     s.wl("w", "a", 1)
     s.waits("w")
 
