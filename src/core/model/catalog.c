@@ -5,6 +5,14 @@
 #include "core/model/catalog_private.h"
 #include "wire/yaml.h"
 
+int catalog_parse(struct arena *a, struct str text, yyjson_mut_doc **ret, struct err *err) {
+    if (text.n > LIMIT_CATALOG_BYTES) {
+        return err_set(err, ERR_TOO_LARGE, "%zu bytes; at most %d are read", text.n,
+                       LIMIT_CATALOG_BYTES);
+    }
+    return yaml_parse_one(a, text, ret, err);
+}
+
 int catalog_fault(struct catalog_in *c, const char *field, const char *what) {
     if (c->code == 0) {
         c->code = c->list != NULL ? err_set(c->err, ERR_INVALID, "%s[%zu].%s: %s", c->list,
@@ -177,11 +185,7 @@ int catalog_read(struct arena *a, struct str text, struct catalog *ret, struct e
     yyjson_mut_val *v;
     size_t i, n;
 
-    if (text.n > LIMIT_CATALOG_BYTES) {
-        return err_set(err, ERR_TOO_LARGE, "%zu bytes; at most %d are read", text.n,
-                       LIMIT_CATALOG_BYTES);
-    }
-    int code = yaml_parse_one(a, text, &doc, err);
+    int code = catalog_parse(a, text, &doc, err);
     if (code != 0) {
         return code;
     }

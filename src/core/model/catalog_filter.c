@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "core/model/wildcard.h"
 
 enum filter_op {
     OP_AND,
@@ -304,36 +305,6 @@ int catalog_filter_compile(struct arena *a, struct str query, struct catalog_fil
 
 /* ---- passing ---- */
 
-static char lower(char c, bool fold) {
-    return fold && c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
-/* '%' any run, '_' one byte; goes back to the last '%' alone. */
-static bool like(struct str pattern, struct str s, bool fold) {
-    size_t p = 0, i = 0, star = SIZE_MAX, from = 0;
-
-    while (i < s.n) {
-        bool more = p < pattern.n;
-        if (more && pattern.p[p] == '%') {
-            star = p++;
-            from = i;
-        } else if (more &&
-                   (pattern.p[p] == '_' || lower(pattern.p[p], fold) == lower(s.p[i], fold))) {
-            p++;
-            i++;
-        } else if (star != SIZE_MAX) {
-            p = star + 1;
-            i = ++from;
-        } else {
-            return false;
-        }
-    }
-    while (p < pattern.n && pattern.p[p] == '%') {
-        p++;
-    }
-    return p == pattern.n;
-}
-
 static bool by_order(enum filter_op op, int c) {
     return op == OP_EQ   ? c == 0
            : op == OP_LT ? c < 0
@@ -345,7 +316,8 @@ static bool by_order(enum filter_op op, int c) {
 static bool holds(enum filter_op op, struct str text, const double *number,
                   const struct filter_value *v) {
     if (op == OP_LIKE || op == OP_ILIKE) {
-        return v->kind == CATALOG_TEXT && number == NULL && like(v->text, text, op == OP_ILIKE);
+        struct wildcard w = {.many = '%', .one = '_', .fold = op == OP_ILIKE};
+        return v->kind == CATALOG_TEXT && number == NULL && wildcard_matches(&w, v->text, text);
     }
     double n = number != NULL ? *number : 0, want = v->real;
     bool numbers = (number != NULL || as_number(text, &n)) &&

@@ -13,6 +13,8 @@ struct catalog_in {
     size_t index;
 };
 
+/* YAML or JSON of at most LIMIT_CATALOG_BYTES. */
+int catalog_parse(struct arena *a, struct str text, yyjson_mut_doc **ret, struct err *err);
 int catalog_fault(struct catalog_in *c, const char *field, const char *what);
 struct str catalog_in_text(struct catalog_in *c, yyjson_mut_val *obj, const char *field);
 struct catalog_texts catalog_in_texts(struct catalog_in *c, yyjson_mut_val *obj, const char *field);

@@ -3,7 +3,7 @@
 
 #include "base/limits.h"
 #include "core/model/catalog_private.h"
-#include "wire/yaml.h"
+#include "core/model/wildcard.h"
 
 static struct catalog_source read_source(struct catalog_in *c, yyjson_mut_val *v) {
     yyjson_mut_val *enabled = json_mget(v, STR("enabled"));
@@ -35,11 +35,7 @@ int catalog_sources_read(struct arena *a, struct str text, struct catalog_source
     struct catalog_sources x = {0};
     yyjson_mut_doc *doc;
 
-    if (text.n > LIMIT_CATALOG_BYTES) {
-        return err_set(err, ERR_TOO_LARGE, "%zu bytes; at most %d are read", text.n,
-                       LIMIT_CATALOG_BYTES);
-    }
-    int code = yaml_parse_one(a, text, &doc, err);
+    int code = catalog_parse(a, text, &doc, err);
     if (code != 0) {
         return code;
     }
@@ -64,33 +60,11 @@ int catalog_sources_read(struct arena *a, struct str text, struct catalog_source
     return 0;
 }
 
-/* '*' stands for any run of bytes. Goes back to the last star alone, so at most |pattern| * |s| steps. */
-static bool matches(struct str pattern, struct str s) {
-    size_t p = 0, i = 0, star = SIZE_MAX, from = 0;
-
-    while (i < s.n) {
-        if (p < pattern.n && pattern.p[p] == '*') {
-            star = p++;
-            from = i;
-        } else if (p < pattern.n && pattern.p[p] == s.p[i]) {
-            p++;
-            i++;
-        } else if (star != SIZE_MAX) {
-            p = star + 1;
-            i = ++from;
-        } else {
-            return false;
-        }
-    }
-    while (p < pattern.n && pattern.p[p] == '*') {
-        p++;
-    }
-    return p == pattern.n;
-}
+static const struct wildcard glob = {.many = '*'};
 
 static bool any(const struct catalog_texts *t, struct str s) {
     for (size_t i = 0; i < t->n; i++) {
-        if (matches(t->v[i], s)) {
+        if (wildcard_matches(&glob, t->v[i], s)) {
             return true;
         }
     }
