@@ -32,30 +32,34 @@ struct conversion {
     struct conversion *line; /* WANTED: the next one in line */
 };
 
-/* One webhook: of one definition as it is now. */
+/* The webhook of one kind: of its definition as it is now. */
 struct convert_hook {
-    struct convert_hook *next;
+    struct convert_hook *next, *due_next; /* of all; of those that may be asked */
+    bool due;
     const struct kind *kind;
     struct hook_set *set;
+    struct conversion *line, **line_end; /* WANTED, in the order in which they came */
+    size_t calls;                        /* under way */
 };
 
 struct conversions {
     struct server *s;
     struct map all; /* by key */
     struct conversion *newest, *oldest;
-    size_t bytes;                        /* of all */
-    size_t asking;                       /* of those that are WANTED or ASKED */
-    struct conversion *line, **line_end; /* WANTED, in the order in which they came */
+    size_t bytes;  /* of all */
+    size_t asking; /* of those that are WANTED or ASKED */
     bool deferred, releasing;
     const struct kind *last; /* whose conversion was not known */
     struct convert_wait *waiting;
-    struct convert_hook *hooks;
+    struct map by_kind; /* the hooks, by the bytes of the pointer to their kind */
+    struct convert_hook *hooks, *due;
     struct convert_call *calls; /* under way */
     size_t n_calls;
 };
 
 struct convert_call {
     struct conversions *h;
+    struct convert_hook *hook;
     struct hook_set *set;
     struct http_call *http;
     struct arena arena;
@@ -69,7 +73,16 @@ struct convert_call {
 
 static void flush(void *ctx);
 
-static void flush_soon(struct conversions *h) {
+/* A webhook that does not answer keeps the objects of its kind in line, not those of others. */
+static void flush_soon(struct conversions *h, struct convert_hook *hook) {
+    if (h->releasing || hook->line == NULL || hook->calls >= LIMIT_CONVERSION_CALLS) {
+        return; /* the end of a call comes here again */
+    }
+    if (!hook->due) {
+        hook->due = true;
+        hook->due_next = h->due;
+        h->due = hook;
+    }
     if (!h->deferred) {
         h->deferred = loop_defer(h->s->o.loop, flush, h) == 0;
     }
@@ -118,9 +131,31 @@ static void set_text(struct conversions *h, struct conversion *c, struct str tex
     h->bytes += c->text.n;
 }
 
+static struct str kind_key(const struct kind *const *k) {
+    return str_from((const char *)k, sizeof(*k));
+}
+
+/* NULL: out of memory. */
+static struct convert_hook *hook_for(struct conversions *h, const struct kind *k) {
+    struct convert_hook *hook = map_get(&h->by_kind, kind_key(&k));
+    if (hook != NULL || (hook = mem_zalloc(sizeof(*hook))) == NULL) {
+        return hook;
+    }
+    hook->kind = k;
+    hook->line_end = &hook->line;
+    if (map_put(&h->by_kind, kind_key(&hook->kind), hook, NULL) != 0) {
+        mem_free(hook);
+        return NULL;
+    }
+    hook->next = h->hooks;
+    h->hooks = hook;
+    return hook;
+}
+
 static struct conversion *want_one(struct conversions *h, const struct kind *k, const char key[KEY],
                                    struct str want, struct str text) {
-    struct conversion *c = mem_zalloc(sizeof(*c));
+    struct convert_hook *hook = hook_for(h, k);
+    struct conversion *c = hook != NULL ? mem_zalloc(sizeof(*c)) : NULL;
     if (c == NULL) {
         return NULL;
     }
@@ -136,8 +171,9 @@ static struct conversion *want_one(struct conversions *h, const struct kind *k, 
         return NULL;
     }
     h->asking += c->text.n;
-    *h->line_end = c;
-    h->line_end = &c->line;
+    *hook->line_end = c;
+    hook->line_end = &c->line;
+    flush_soon(h, hook);
     return c;
 }
 
@@ -196,7 +232,6 @@ static int ask(struct conversions *h, const struct kind *k, const char key[KEY],
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     h->last = k;
-    flush_soon(h);
     return err_set(err, ERR_AGAIN, "a conversion webhook is being asked");
 }
 
@@ -328,6 +363,8 @@ static void call_free(struct convert_call *c) {
         c->next->at = c->at;
     }
     c->h->n_calls--;
+    c->hook->calls--;
+    flush_soon(c->h, c->hook);
     hook_set_unref(c->set);
     arena_release(&c->arena);
     mem_free(c);
@@ -374,37 +411,24 @@ static void answered(void *ctx, const struct http_reply *r) {
     }
     call_free(call);
     make_room(h);
-    if (h->line != NULL) {
-        flush_soon(h);
-    }
     wake(h, kind);
 }
 
 /* The webhook of the definition as it is now: a set of one hook. */
-static struct hook_set *hook_of(struct conversions *h, const struct kind *k, struct arena *a,
+static struct hook_set *hook_of(struct conversions *h, struct convert_hook *hook, struct arena *a,
                                 struct err *err) {
-    struct convert_hook *hook = h->hooks;
-    const struct object *crd = definition_of(h, k, a);
-    while (hook != NULL && hook->kind != k) {
-        hook = hook->next;
-    }
+    const struct object *crd = definition_of(h, hook->kind, a);
     if (crd == NULL) {
         (void)err_set(err, ERR_NOT_FOUND, "the definition is gone");
         return NULL;
     }
-    if (hook == NULL && (hook = mem_zalloc(sizeof(*hook))) != NULL) {
-        hook->kind = k;
-        hook->next = h->hooks;
-        h->hooks = hook;
-    }
-    if (hook != NULL && (hook->set == NULL || hook->set->rv != crd->rv)) {
+    if (hook->set == NULL || hook->set->rv != crd->rv) {
         hook_set_unref(hook->set);
         hook->set = NULL;
         (void)hook_set_of_conversion(h->s->o.loop, crd, &hook->set);
     }
-    if (hook == NULL || hook->set == NULL) {
+    if (hook->set == NULL) {
         (void)err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
     }
     return hook->set;
 }
@@ -420,7 +444,7 @@ static int send_call(struct convert_call *call, struct str objects, struct err *
     if (h->n_calls > LIMIT_WEBHOOK_CALLS) {
         return err_set(err, ERR_TOO_MANY, "too many webhooks are being asked");
     }
-    struct hook_set *set = hook_of(h, call->kind, &call->arena, err);
+    struct hook_set *set = hook_of(h, call->hook, &call->arena, err);
     if (set == NULL) {
         return err->code;
     }
@@ -457,15 +481,16 @@ static int send_call(struct convert_call *call, struct str objects, struct err *
     return r;
 }
 
-static struct convert_call *call_new(struct conversions *h, const struct conversion *first) {
+static struct convert_call *call_new(struct conversions *h, struct convert_hook *hook) {
     struct convert_call *c = mem_zalloc(sizeof(*c));
     if (c == NULL) {
         return NULL;
     }
     c->h = h;
-    c->kind = first->kind;
+    c->hook = hook;
+    c->kind = hook->kind;
     arena_init(&c->arena, ANSWER_BYTES);
-    c->want = arena_str(&c->arena, first->want);
+    c->want = arena_str(&c->arena, hook->line->want);
     c->v = ARENA_ARRAY(&c->arena, struct conversion *, REVIEW_OBJECTS);
     c->next = h->calls;
     c->at = &h->calls;
@@ -474,60 +499,57 @@ static struct convert_call *call_new(struct conversions *h, const struct convers
     }
     h->calls = c;
     h->n_calls++;
+    hook->calls++;
     return c;
 }
 
 /* Out of the line. */
-static struct conversion *take_from(struct conversions *h, struct conversion **at) {
+static struct conversion *take_from(struct convert_hook *hook, struct conversion **at) {
     struct conversion *c = *at;
     *at = c->line;
-    h->line_end = *at == NULL ? at : h->line_end;
+    hook->line_end = *at == NULL ? at : hook->line_end;
     c->line = NULL;
     c->state = ASKED;
     return c;
 }
 
-/* All that is wanted of one kind in one version, from here on in the line, as far as a review goes. */
-static void ask_together(struct conversions *h, struct conversion **at) {
-    struct conversion *first = *at;
-    struct convert_call *call = call_new(h, first);
-    struct err err = {0};
-    struct buf b;
-    if (call == NULL || call->v == NULL) {
-        fail(h, take_from(h, at), (struct str){0}, "failed: out of memory");
-    }
-    buf_init(&b, 0);
-    while (call != NULL && call->v != NULL && *at != NULL && call->n < REVIEW_OBJECTS) {
+/* All that is wanted in the version that the first in line is wanted in, as far as a review goes. */
+static void gather(struct convert_call *call, struct buf *out) {
+    struct convert_hook *hook = call->hook;
+    for (struct conversion **at = &hook->line; *at != NULL && call->n < REVIEW_OBJECTS;) {
         struct conversion *c = *at;
-        if (c->kind != first->kind || !str_eq(c->want, first->want) ||
-            (call->n > 0 && b.n + c->text.n > REVIEW_BYTES)) {
+        if (!str_eq(c->want, call->want) || (call->n > 0 && out->n + c->text.n > REVIEW_BYTES)) {
             at = &c->line;
             continue;
         }
-        buf_c(&b, call->n > 0 ? "," : "");
-        buf_str(&b, c->text);
-        call->v[call->n++] = take_from(h, at);
+        buf_c(out, call->n > 0 ? "," : "");
+        buf_str(out, c->text);
+        call->v[call->n++] = take_from(hook, at);
     }
-    int r = buf_ok(&b) != 0 ? err_set(&err, ERR_NOMEM, "out of memory") : 0;
-    if (r == 0 && call != NULL && call->n > 0) {
-        r = send_call(call, buf_view(&b), &err);
-    }
-    if (r != 0 && call != NULL) {
-        fail_all(call, &err);
-    }
-    if (call != NULL && call->http == NULL) {
-        call_free(call);
-    }
-    buf_release(&b);
 }
 
-/* A webhook that does not answer keeps the objects of its kind in line, not those of others. */
-static bool is_busy(const struct conversions *h, const struct kind *k) {
-    size_t n = 0;
-    for (const struct convert_call *c = h->calls; c != NULL; c = c->next) {
-        n += c->kind == k;
+/* The next review of a kind's line. False: nothing was asked, and those that it was about have failed. */
+static bool ask_together(struct conversions *h, struct convert_hook *hook) {
+    struct convert_call *call = call_new(h, hook);
+    struct err err = {0};
+    struct buf b;
+    if (call == NULL || call->v == NULL || call->want.p == NULL) {
+        fail(h, take_from(hook, &hook->line), (struct str){0}, "failed: out of memory");
+        if (call != NULL) {
+            call_free(call);
+        }
+        return false;
     }
-    return n >= LIMIT_CONVERSION_CALLS;
+    buf_init(&b, 0);
+    gather(call, &b);
+    int r = buf_ok(&b) != 0 ? err_set(&err, ERR_NOMEM, "out of memory")
+                            : send_call(call, buf_view(&b), &err);
+    buf_release(&b);
+    if (r != 0) {
+        fail_all(call, &err);
+        call_free(call);
+    }
+    return r == 0;
 }
 
 static void flush(void *ctx) {
@@ -537,18 +559,16 @@ static void flush(void *ctx) {
         mem_free(h);
         return;
     }
-    const struct kind *busy = NULL; /* the last one that was found to be */
-    for (struct conversion **at = &h->line; *at != NULL;) {
-        struct conversion *c = *at;
-        if (c->kind == busy || is_busy(h, c->kind)) {
-            busy = c->kind;
-            at = &c->line;
-            continue;
+    while (h->due != NULL) {
+        struct convert_hook *hook = h->due;
+        h->due = hook->due_next;
+        hook->due = false;
+        bool failed = false;
+        while (hook->line != NULL && hook->calls < LIMIT_CONVERSION_CALLS) {
+            failed = !ask_together(h, hook) || failed;
         }
-        const struct kind *k = c->kind;
-        ask_together(h, at);
-        if (c->state == FAILED) {
-            wake(h, k);
+        if (failed) {
+            wake(h, hook->kind);
         }
     }
 }
@@ -561,8 +581,8 @@ int convert_init(struct server *s, struct err *err) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     h->s = s;
-    h->line_end = &h->line;
     map_init(&h->all);
+    map_init(&h->by_kind);
     s->conversions = h;
     kinds_converter(convert, h);
     return 0;
@@ -598,6 +618,7 @@ void convert_release(struct server *s) {
         mem_free(hook);
     }
     map_release(&h->all);
+    map_release(&h->by_kind);
     s->conversions = NULL;
     if (!h->deferred) {
         mem_free(h);
