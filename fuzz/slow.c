@@ -38,8 +38,7 @@
 
 enum {
     LIMIT_MS = 20,
-    AGAIN =
-        8, /* tries before something is called slow: what is shared with others is slow at times */
+    AGAIN = 8, /* tries before something is called slow: processors are shared with others */
     FLOOR_BYTES = 1300 << 10, /* of the text of the fixed work */
     SCALE_RUNS = 8,
     FLOOR_US = 4000, /* what the fixed work takes on the machine where LIMIT_MS was chosen */
