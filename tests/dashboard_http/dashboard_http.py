@@ -680,8 +680,8 @@ def test_make_run():
             p.wait(timeout=60)
         finally:
             subprocess.run([program, "down", "--data", data], capture_output=True, check=False)
-    still = subprocess.run(["pgrep", "-f", data], capture_output=True, check=False)
-    check(still.returncode != 0, "something still runs")
+    still = subprocess.run(["pgrep", "-a", "-f", data], capture_output=True, text=True, check=False)
+    check(still.returncode != 0, f"still running:\n{still.stdout}")
     subprocess.run(["rm", "-rf", os.path.dirname(data)], check=False)
 
 
@@ -703,8 +703,8 @@ def test_make_demo():
         check(f"  build/berth down --data {data} " in end, end)
     finally:
         subprocess.run([program, "down", "--data", data], capture_output=True, check=False)
-    still = subprocess.run(["pgrep", "-f", data], capture_output=True, check=False)
-    check(still.returncode != 0, "something still runs")
+    still = subprocess.run(["pgrep", "-a", "-f", data], capture_output=True, text=True, check=False)
+    check(still.returncode != 0, f"still running:\n{still.stdout}")
     subprocess.run(["rm", "-rf", root], check=False)
 
 
