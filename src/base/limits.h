@@ -184,6 +184,7 @@ enum {
     LIMIT_GGUF_KEYS = 65536,
     LIMIT_CATALOG_BYTES = 16 << 20,      /* of one file of a catalog */
     LIMIT_CATALOG_MODELS = 20000,
+    LIMIT_CATALOG_SHOWN = 2000,          /* models that one answer looks at */
     LIMIT_CATALOG_ITEMS = 1000,          /* of a list or of the custom properties of a model */
     LIMIT_FILTER_NODES = 1000,           /* parts of a filterQuery */
     LIMIT_FILTER_DEPTH = 64,

@@ -9,77 +9,38 @@
 
 #include "cli/model/fit_report.h"
 #include "cli/top_private.h"
-#include "core/model/gpu_models.h"
+#include "core/model/fit_places.h"
 #include "core/model/kv.h"
 #include "core/model/serverlog.h"
 
-enum { ROWS_MAX = 512, LOG_MAX = 16 << 20 };
-#define MIB (INT64_C(1) << 20)
+enum { LOG_MAX = 16 << 20 };
 
 struct fit_list {
     struct cli *c;
-    struct fit_row v[ROWS_MAX];
+    struct fit_places places;
+    struct fit_row v[FIT_PLACES_MAX];
     size_t n;
 };
 
 /* ---- which GPUs ---- */
 
-/* A row a kind: the same model and slice of another machine is the same question; `together` is of the best machine. */
-static void add(struct fit_list *l, struct str gpu, struct str slice, struct fit_device d) {
-    const char *want;
-    bool chosen = cli_nth(&l->c->args, "slice", 0) == NULL;
-
-    for (size_t i = 0; (want = cli_nth(&l->c->args, "slice", i)) != NULL; i++) {
-        chosen = chosen || str_is(slice, want) || (slice.n == 0 && strcmp(want, "whole") == 0);
-    }
-    for (size_t i = 0; i < l->n; i++) {
-        struct fit_row *r = &l->v[i];
-        if (str_eq(r->gpu, gpu) && str_eq(r->slice, slice) && r->device.memory == d.memory) {
-            r->device.together = d.together > r->device.together ? d.together : r->device.together;
-            return;
-        }
-    }
-    if (chosen && l->n < ROWS_MAX) {
-        l->v[l->n++] = (struct fit_row){.gpu = gpu, .slice = slice, .device = d};
-    }
-}
-
-static void add_parts(struct fit_list *l, struct str gpu, const struct gpu_model *m) {
-    for (size_t i = 0; i < GPU_MODEL_SLICES_MAX && m->parts[i].name != NULL; i++) {
-        add(l, gpu, str_of(m->parts[i].name), gpu_models_part(m, &m->parts[i]));
-    }
-}
-
 static void add_model(struct fit_list *l, const struct gpu_model *m) {
-    add(l, str_of(m->name), (struct str){0}, gpu_models_card(m));
-    add_parts(l, str_of(m->name), m);
+    fit_places_model(&l->places, str_of(m->name), m);
 }
 
-static int64_t alike(const struct inventory *inv, const struct gpu_card *g) {
-    int64_t n = 0;
-    for (size_t i = 0; i < inv->n; i++) {
-        n += str_eq(inv->gpus[i].model, g->model);
-    }
-    return n;
-}
+/* The places that --slice names; without it all. */
+static void choose(struct fit_list *l) {
+    const char *want;
 
-static void add_card(struct fit_list *l, const struct inventory *inv, const struct gpu_card *g) {
-    const struct gpu_model *m = gpu_models_find(g->model, g->memory_mib);
-    int64_t rate = m != NULL ? gpu_models_card(m).bandwidth : 0;
-    struct fit_device whole = {
-        .memory = g->memory_mib * MIB, .bandwidth = rate, .together = alike(inv, g)};
-
-    if (!g->mig_enabled || g->mig_managed) {
-        add(l, g->model, (struct str){0}, whole);
-    }
-    for (size_t i = 0; i < g->n_profiles && (g->mig_enabled || g->mig_managed) && g->slices > 0;
-         i++) {
-        const struct gpu_profile *p = &g->profiles[i];
-        if (!p->media) {
-            add(l, g->model, p->name,
-                (struct fit_device){.memory = p->memory_mib * MIB,
-                                    .bandwidth = rate / g->slices * p->size,
-                                    .slice = true});
+    for (size_t i = 0; i < l->places.n; i++) {
+        const struct fit_place *p = &l->places.v[i];
+        bool chosen = cli_nth(&l->c->args, "slice", 0) == NULL;
+        for (size_t k = 0; (want = cli_nth(&l->c->args, "slice", k)) != NULL; k++) {
+            chosen =
+                chosen || str_is(p->slice, want) || (p->slice.n == 0 && strcmp(want, "whole") == 0);
+        }
+        if (chosen) {
+            l->v[l->n++] = (struct fit_row){.gpu = p->gpu, .slice = p->slice, .device = p->device};
         }
     }
 }
@@ -99,8 +60,7 @@ static void add_fleet(struct fit_list *l, yyjson_val *fleet) {
         const struct gpu_model *m =
             gpu_models_find(model, gib > 0 && gib < 4096 ? (int32_t)(gib * 1024) : 0);
         if (m != NULL) {
-            add(l, model, (struct str){0}, gpu_models_card(m));
-            add_parts(l, model, m);
+            fit_places_model(&l->places, model, m);
         }
     }
 }
@@ -127,7 +87,7 @@ static int ask_server(struct fit_list *l) {
     yyjson_arr_foreach(items, i, n, node) {
         struct inventory inv;
         for (size_t k = 0; top_inventory(c, node, &inv) && k < inv.n; k++) {
-            add_card(l, &inv, &inv.gpus[k]);
+            fit_places_card(&l->places, &inv, &inv.gpus[k]);
         }
     }
     return 0;
@@ -302,6 +262,7 @@ static int run(struct cli *c) {
     if (code != 0) {
         return code;
     }
+    choose(&all);
     if (all.n == 0) {
         err_set(&c->err, ERR_NOT_FOUND,
                 "there is no such GPU or slice; --gpu H200 selects a model of the catalogue");

@@ -45,6 +45,7 @@ FOLDERS = {
     "api/kinds": "api api/schema api/tables api/walk",
     "api/managed": "api/schema api/tables api/walk",
     "api/manifests": "api api/kinds api/schema api/tables",
+    "api/models": "api/kinds api/schema api/tables api/walk",
     "api/network": "api/kinds api/schema api/tables api/walk",
     "api/openapi": "api/schema api/tables api/walk",
     "api/policies": "api/cel api/kinds api/schema api/tables api/walk",

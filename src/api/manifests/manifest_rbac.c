@@ -113,7 +113,8 @@ static const struct manifest_rule booking_admin_rules[] = {
      NULL},
 };
 static const struct manifest_rule calendar_rules[] = {
-    {"berth.dev", "availabilities, capacitywindows, reservationpolicies, fleets, fleethistories",
+    {"berth.dev",
+     "availabilities, capacitywindows, catalogmodels, reservationpolicies, fleets, fleethistories",
      READ, NULL},
     {"kueue.x-k8s.io", "workloadpriorityclasses", READ, NULL}, /* who has work chooses among them */
 };

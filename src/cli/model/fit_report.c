@@ -3,32 +3,13 @@
 
 #define GIB 1073741824.0
 
-struct str fit_report_flag(const struct fit_row *row, const struct fit_ask *ask, size_t i,
-                           struct arena *a) {
-    bool llama = ask->runtime == FIT_LLAMA;
-    switch (row->answer.fixes[i]) {
-    case FIT_FIX_CONTEXT:
-        return arena_f(a, "%s %lld", llama ? "--ctx-size" : "--max-model-len",
-                       (long long)row->answer.fix_context);
-    case FIT_FIX_CACHE:
-        return llama ? STR("--cache-type-k q8_0 --cache-type-v q8_0") : STR("--kv-cache-dtype fp8");
-    case FIT_FIX_WEIGHTS8:
-        return llama ? STR("weights in Q8_0") : STR("--quantization fp8");
-    case FIT_FIX_WEIGHTS4:
-        return llama ? STR("weights in Q4_K_M") : STR("weights of 4 bits (AWQ, GPTQ, NVFP4)");
-    default:
-        return arena_f(a, llama ? "%lld GPUs" : "--tensor-parallel-size %lld",
-                       (long long)row->answer.fix_tensor);
-    }
-}
-
 static struct str why(const struct fit_report *r, const struct fit_row *row, struct arena *a) {
     struct buf b;
     buf_init(&b, 4096);
     buf_c(&b, row->answer.reason);
     for (size_t i = 0; i < row->answer.n_fixes; i++) {
         buf_c(&b, i == 0 ? "; " : row->answer.both ? " and " : ", or ");
-        buf_str(&b, fit_report_flag(row, r->ask, i, a));
+        buf_str(&b, fit_flag(&row->answer, r->ask->runtime, i, a));
     }
     struct str text = arena_str(a, buf_view(&b));
     buf_release(&b);
@@ -130,7 +111,7 @@ static void json_row(const struct fit_report *r, const struct fit_row *row, stru
     }
     for (size_t i = 0; i < f->n_fixes; i++) {
         buf_c(out, i == 0 ? (f->both ? ",\"needsAll\":[" : ",\"needsOneOf\":[") : ",");
-        buf_json(out, fit_report_flag(row, r->ask, i, a));
+        buf_json(out, fit_flag(&row->answer, r->ask->runtime, i, a));
     }
     buf_c(out, f->n_fixes > 0 ? "]}" : "}");
 }

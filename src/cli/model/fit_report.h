@@ -27,8 +27,5 @@ struct fit_report {
 void fit_report_table(const struct fit_report *r, struct arena *a, bool colour, int width,
                       struct buf *out);
 void fit_report_json(const struct fit_report *r, struct buf *out);
-/* "--max-model-len 34736", in the arena; of the i-th fix of a row. */
-struct str fit_report_flag(const struct fit_row *row, const struct fit_ask *ask, size_t i,
-                           struct arena *a);
 
 #endif

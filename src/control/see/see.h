@@ -1,5 +1,6 @@
 /*
- * see: what answers questions about the queues and never decides: explanations, previews, the fleet.
+ * see: what answers questions about the queues and never decides: explanations, previews, the fleet,
+ * the catalog of models.
  */
 #ifndef BERTH_CONTROL_SEE_H
 #define BERTH_CONTROL_SEE_H

@@ -286,3 +286,22 @@ struct fit_answer fit_of(const struct facts *f, const struct fit_ask *ask,
     }
     return r;
 }
+
+struct str fit_flag(const struct fit_answer *answer, enum fit_runtime runtime, size_t i,
+                    struct arena *a) {
+    bool llama = runtime == FIT_LLAMA;
+    switch (answer->fixes[i]) {
+    case FIT_FIX_CONTEXT:
+        return arena_f(a, "%s %lld", llama ? "--ctx-size" : "--max-model-len",
+                       (long long)answer->fix_context);
+    case FIT_FIX_CACHE:
+        return llama ? STR("--cache-type-k q8_0 --cache-type-v q8_0") : STR("--kv-cache-dtype fp8");
+    case FIT_FIX_WEIGHTS8:
+        return llama ? STR("weights in Q8_0") : STR("--quantization fp8");
+    case FIT_FIX_WEIGHTS4:
+        return llama ? STR("weights in Q4_K_M") : STR("weights of 4 bits (AWQ, GPTQ, NVFP4)");
+    default:
+        return arena_f(a, llama ? "%lld GPUs" : "--tensor-parallel-size %lld",
+                       (long long)answer->fix_tensor);
+    }
+}

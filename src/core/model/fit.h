@@ -71,6 +71,10 @@ int fit_check(const struct facts *f, const struct fit_ask *ask, struct err *err)
 struct fit_answer fit_of(const struct facts *f, const struct fit_ask *ask,
                          const struct fit_device *d);
 
+/* The i-th of `fixes` as a flag of the runtime, "--max-model-len 34736", or in words; in the arena. */
+struct str fit_flag(const struct fit_answer *answer, enum fit_runtime runtime, size_t i,
+                    struct arena *a);
+
 const char *fit_word(enum fit_verdict v); /* "fits", "tight", "no" */
 
 #endif

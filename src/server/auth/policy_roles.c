@@ -126,7 +126,9 @@ static const struct role_rule berth_admin[] = {
     {0},
 };
 static const struct role_rule berth_calendar[] = {
-    {"berth.dev", "availabilities capacitywindows reservationpolicies fleets fleethistories", READ},
+    {"berth.dev",
+     "availabilities capacitywindows catalogmodels reservationpolicies fleets fleethistories",
+     READ},
     {"kueue.x-k8s.io", "workloadpriorityclasses", READ}, /* who has work chooses among them */
     {0},
 };
