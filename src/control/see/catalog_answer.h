@@ -17,8 +17,8 @@ struct catalog_question {
     const struct fit_places *places;
 };
 
-/* Appends the object or the list. ERR_NOT_FOUND; ERR_BAD_REQUEST: the filter; ERR_UNAVAILABLE: the catalog is wrong, and
- * the text names the key and the field; ERR_NOMEM. */
+/* Appends the object or the list. ERR_NOT_FOUND. ERR_BAD_REQUEST: the filter. ERR_UNAVAILABLE: the catalog is
+ * wrong, and the text names the key and the field. ERR_NOMEM. */
 int catalog_answer(const struct catalog_question *q, struct arena *a, struct buf *out,
                    struct err *err);
 
