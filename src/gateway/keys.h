@@ -1,0 +1,75 @@
+/*
+ * keys: who sends a request, by its bearer token: an interface of the gateway.
+ *
+ * Whoever keeps the keys (from the API server, or a file) implements it; the gateway calls it on its workers' threads,
+ * many at once, once for each request. An implementation answers from memory and never blocks. It sees the token only
+ * during the call and keeps at most its SHA-256; the gateway writes it nowhere.
+ *
+ * A key that was found stays valid until it is released, also when it is revoked meanwhile: requests under way go on,
+ * the next is refused. The gateway calls `find` for every request, so a revocation counts from the moment at which
+ * `find` knows of it.
+ */
+#ifndef BERTH_GATEWAY_KEYS_H
+#define BERTH_GATEWAY_KEYS_H
+
+#include <stdint.h>
+
+#include "gateway/routes.h"
+
+struct gateway_key {
+    uint64_t
+        number; /* not 0; of this key as long as it exists: its limits and its share are kept by it */
+    struct str name;    /* for logs and metrics: of the object, never of the token */
+    struct str subject; /* who: a user, or "system:serviceaccount:NAMESPACE:NAME" */
+    struct str
+        project; /* who pays, and the namespace in which names of models are looked up first */
+    const struct str *projects; /* further namespaces whose models it may use; "*": any */
+    size_t n_projects;
+    const struct str
+        *models; /* names, or patterns with one '*' at the end; none: all of its projects */
+    size_t n_models;
+    struct routes_limits limits;         /* of the key */
+    struct routes_limits project_limits; /* of the project: the same in each of its keys */
+    int32_t weight;                      /* of the project's share when busy; 1 to 10000 */
+    int32_t priority;                    /* is added to the model's */
+    int64_t expires_s;                   /* since 1970; 0: never */
+};
+
+enum gateway_key_found {
+    GATEWAY_KEY_FOUND,
+    GATEWAY_KEY_UNKNOWN, /* 401: none, or revoked */
+    GATEWAY_KEY_EXPIRED, /* 401, and says so */
+    GATEWAY_KEY_ASKING, /* somebody else is asked (TokenReview): the worker asks again every 10 ms, for 5 s at most */
+    GATEWAY_KEY_BUSY, /* 503: it cannot be told now */
+};
+
+struct gateway_keys {
+    /* token: what follows "Bearer " (or the value of x-api-key); empty when there was none. With GATEWAY_KEY_FOUND,
+     * *ret is the caller's until `release`. now_s: since 1970. */
+    enum gateway_key_found (*find)(struct gateway_keys *k, struct str token, int64_t now_s,
+                                   const struct gateway_key **ret);
+    void (*release)(struct gateway_keys *k, const struct gateway_key *key);
+};
+
+static inline bool gateway_key_matches(struct str pattern, struct str name) {
+    return pattern.n > 0 && pattern.p[pattern.n - 1] == '*'
+               ? str_starts(name, str_head(pattern, pattern.n - 1))
+               : str_eq(pattern, name);
+}
+
+/* Whether the key may use the model: its project is the key's or one of `projects`, and its name, or the alias under
+ * which it was asked for, matches one of `models`, if there are any. */
+static inline bool gateway_key_may(const struct gateway_key *key, const struct routes_model *m,
+                                   const struct routes_alias *alias) {
+    bool project = str_eq(key->project, m->project), model = key->n_models == 0;
+    for (size_t i = 0; i < key->n_projects && !project; i++) {
+        project = gateway_key_matches(key->projects[i], m->project);
+    }
+    for (size_t i = 0; i < key->n_models && !model; i++) {
+        model = gateway_key_matches(key->models[i], m->name) ||
+                (alias && gateway_key_matches(key->models[i], alias->name));
+    }
+    return project && model;
+}
+
+#endif
