@@ -135,7 +135,7 @@ static void refuse(struct http_stream *t, int status, const char *text) {
     struct http_request *r = &t->request;
     struct buf body;
     buf_init(&body, 0);
-    http_status_body(&body, status, text);
+    r->conn->server->o.refusal(&body, status, text);
     r->conn->server->stats.rejected++;
     http2_way.answer(r, status, "application/json", buf_view(&body), false);
     buf_release(&body);

@@ -117,7 +117,7 @@ static bool is_of(const struct http_request *r, struct str user) {
 
 bool http_account_full(const struct http_conn *c) {
     const struct http_account *a = c->request.account;
-    return a && c->request.known && a->conns >= LIMIT_HTTP_CONNECTIONS_ACCOUNT;
+    return a && c->request.known && a->conns >= c->server->o.connections_account_max;
 }
 
 bool http_account_join(struct http_request *r, struct str user) {
@@ -137,7 +137,7 @@ bool http_account_join(struct http_request *r, struct str user) {
         join(r, "user ", user);
         r->known = true;
     }
-    return r->account == NULL || r->account->conns <= LIMIT_HTTP_CONNECTIONS_ACCOUNT;
+    return r->account == NULL || r->account->conns <= c->server->o.connections_account_max;
 }
 
 int http_account_body(struct http_request *r, size_t bytes) {
@@ -154,13 +154,13 @@ int http_account_body(struct http_request *r, size_t bytes) {
     size_t others = r->account ? r->account->bytes - r->body : 0;
     /* Where nobody is asked for a credential, as an API server's webhooks, one address may be all there is. */
     size_t most = stranger   ? LIMIT_HTTP_BODY_STRANGERS
-                  : r->known ? LIMIT_HTTP_BODY_ACCOUNT
-                             : LIMIT_HTTP_BODY_TOTAL;
+                  : r->known ? s->o.bodies_account_max
+                             : s->o.bodies_max;
     if (stranger && bytes > LIMIT_HTTP_BODY_STRANGER) {
         return 413;
     }
     if (bytes > r->body &&
-        (others + bytes > most || s->bodies - r->body + bytes > LIMIT_HTTP_BODY_TOTAL)) {
+        (others + bytes > most || s->bodies - r->body + bytes > s->o.bodies_max)) {
         return 429;
     }
     if (r->account) {

@@ -396,7 +396,7 @@ void http_status_body(struct buf *b, int status, const char *text) {
 void http_conn_refuse(struct http_conn *c, int status, const char *text) {
     struct buf body;
     buf_init(&body, 0);
-    http_status_body(&body, status, text);
+    c->server->o.refusal(&body, status, text);
     c->close_after = true;
     c->server->stats.rejected++;
     http1_way.answer(&c->request, status, "application/json", buf_view(&body), false);

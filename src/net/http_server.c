@@ -2,7 +2,9 @@
 #include "net/http_server.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
@@ -217,15 +219,26 @@ static void on_listener_closed(uv_handle_t *h) {
     http_server_maybe_free(s);
 }
 
+/* The socket is made now, and not by libuv when it is bound, so that the option is set before that. */
+static int share_port(struct http_server *s) {
+    uv_os_fd_t fd;
+    int on = 1, r = uv_fileno((const uv_handle_t *)&s->listener, &fd);
+    if (r == 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) != 0) {
+        r = uv_translate_sys_error(errno);
+    }
+    return r;
+}
+
 static int listen_on(struct http_server *s, const struct sockaddr_storage *at, struct err *err) {
-    int r = uv_tcp_init(loop_uv(s->loop), &s->listener);
+    int r = uv_tcp_init_ex(loop_uv(s->loop), &s->listener, at->ss_family);
     if (r != 0) {
         return loop_uv_err(err, r, "making a socket");
     }
     s->handles++;
     s->listening = true;
     s->listener.data = s;
-    r = uv_tcp_bind(&s->listener, (const struct sockaddr *)at, 0);
+    r = s->o.share_port ? share_port(s) : 0;
+    r = r ? r : uv_tcp_bind(&s->listener, (const struct sockaddr *)at, 0);
     r = r ? r : uv_listen((uv_stream_t *)&s->listener, BACKLOG, on_connection);
     if (r != 0) {
         err_set(err, ERR_IO, "listening on %s port %u: %s", s->host, s->o.port, uv_strerror(r));
@@ -243,6 +256,11 @@ static void set_limits(struct http_server_options *o) {
     o->out_max = o->out_max ? o->out_max : LIMIT_HTTP_OUT_BYTES;
     o->out_total = o->out_total ? o->out_total : LIMIT_HTTP_OUT_TOTAL;
     o->connections_max = o->connections_max ? o->connections_max : LIMIT_HTTP_CONNECTIONS;
+    o->bodies_max = o->bodies_max ? o->bodies_max : LIMIT_HTTP_BODY_TOTAL;
+    o->bodies_account_max = o->bodies_account_max ? o->bodies_account_max : LIMIT_HTTP_BODY_ACCOUNT;
+    o->connections_account_max =
+        o->connections_account_max ? o->connections_account_max : LIMIT_HTTP_CONNECTIONS_ACCOUNT;
+    o->refusal = o->refusal ? o->refusal : http_status_body;
 }
 
 /* A quarter of the shortest limit, so that none is overrun by more than that. */

@@ -35,6 +35,13 @@ struct http_server_options {
     int64_t header_ms, body_ms, idle_ms, write_ms;
     size_t out_max, connections_max;
     size_t out_total; /* of all connections together; 0: LIMIT_HTTP_OUT_TOTAL */
+    /* Of bodies that are being sent, all together and of one user, and connections of one user; 0: LIMIT_HTTP_BODY_TOTAL,
+     * _BODY_ACCOUNT, _CONNECTIONS_ACCOUNT. */
+    size_t bodies_max, bodies_account_max, connections_account_max;
+    /* Several servers, of several threads or processes, listen on one port; the kernel deals connections out. */
+    bool share_port;
+    /* The body of an answer to a request that is refused before the handler has it, as JSON; NULL: a Status. */
+    void (*refusal)(struct buf *body, int status, const char *text);
     /* Called when a head has come and its body has not, before more of that is read or asked for (Expect). True: it may
      * come. False: the request was answered, or will be, and the connection ends with the answer. A body that came in
      * one piece with its head is not asked about. NULL: any may come. */

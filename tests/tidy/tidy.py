@@ -84,6 +84,7 @@ FOLDERS = {
     "core/whatif": "core/admit core/mig core/place core/queue core/quota",
     "mirror/memory": "mirror",
     "net/keys": "net",
+    "net/peers": "net",
     "net/upgrade": "net",
     "node": "node/files node/gpu node/images node/life node/mounts node/pods node/sandbox node/net node/spec node/streams "
             "node/usage node/volumes",
