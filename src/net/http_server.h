@@ -1,18 +1,18 @@
 /*
- * http_server: HTTP/1.1 and HTTP/2 over TLS (or a plain socket) on the loop; llhttp parses the one, nghttp2 the other,
- * OpenSSL encrypts. Which of the two a connection has is agreed upon by ALPN; without TLS, on loopback alone, a client
- * that knows may begin with HTTP/2, whose streams are as connections below: each has one request, and its peer goes
- * away when it is reset. http_upgrade is for HTTP/1.1 alone, as http_offers says.
+ * http_server: HTTP/1.1 and HTTP/2 over TLS (or a plain socket) on the loop; llhttp parses the one, nghttp2 the
+ * other, OpenSSL encrypts. Which of the two a connection has is agreed upon by ALPN; without TLS, on loopback alone,
+ * a client that knows may begin with HTTP/2, whose streams are as connections below: each has one request, and its
+ * peer goes away when it is reset. http_upgrade is for HTTP/1.1 alone, as http_offers says.
  *
  * The handler gets a whole request (headers and body, within the limits of base/limits.h) and answers it at once or
  * later, on the loop thread: either http_respond once, or http_stream_begin, any number of http_stream_write, and
- * http_stream_end. A request without `closed` (http_set_user) stays valid until it was answered, also when the peer is
- * long gone. One with `closed` ends with that call, which comes exactly once, from the loop and never inside one of the
- * functions below: after the answer was handed over, or as soon as the peer goes away (then nothing may be answered any
- * more). Slow senders and readers are cut at the limits. Requests of one connection are answered in order, one at a
- * time. When connections_max is reached, the stranger (http_set_account) who has been connected longest without a
- * request under way makes room for the next, and where there is none, such a connection of the user who has the most. A
- * request that breaks the rules of http_parse.h never reaches the handler:
+ * http_stream_end. A request without `closed` (http_set_user) stays valid until it was answered, also when the peer
+ * is long gone. One with `closed` ends with that call, which comes exactly once, from the loop and never inside one
+ * of the functions below: after the answer was handed over, or as soon as the peer goes away (then nothing may be
+ * answered any more). Slow senders and readers are cut at the limits. Requests of one connection are answered in
+ * order, one at a time. When connections_max is reached, the stranger (http_set_account) who has been connected
+ * longest without a request under way makes room for the next, and where there is none, such a connection of the
+ * user who has the most. A request that breaks the rules of http_parse.h never reaches the handler:
  * it is answered with 400, 405, 408, 413, 417, 429, 431 or 505 and a Status, and its connection is closed.
  */
 #ifndef BERTH_NET_HTTP_SERVER_H
@@ -35,16 +35,17 @@ struct http_server_options {
     int64_t header_ms, body_ms, idle_ms, write_ms;
     size_t out_max, connections_max;
     size_t out_total; /* of all connections together; 0: LIMIT_HTTP_OUT_TOTAL */
-    /* Of bodies that are being sent, all together and of one user, and connections of one user; 0: LIMIT_HTTP_BODY_TOTAL,
+    /* Of bodies that are being sent, all together and of one user, and connections of one user; 0:
+     * LIMIT_HTTP_BODY_TOTAL,
      * _BODY_ACCOUNT, _CONNECTIONS_ACCOUNT. */
     size_t bodies_max, bodies_account_max, connections_account_max;
     /* Several servers, of several threads or processes, listen on one port; the kernel deals connections out. */
     bool share_port;
     /* The body of an answer to a request that is refused before the handler has it, as JSON; NULL: a Status. */
     void (*refusal)(struct buf *body, int status, const char *text);
-    /* Called when a head has come and its body has not, before more of that is read or asked for (Expect). True: it may
-     * come. False: the request was answered, or will be, and the connection ends with the answer. A body that came in
-     * one piece with its head is not asked about. NULL: any may come. */
+    /* Called when a head has come and its body has not, before more of that is read or asked for (Expect). True: it
+     * may come. False: the request was answered, or will be, and the connection ends with the answer. A body that
+     * came in one piece with its head is not asked about. NULL: any may come. */
     bool (*head)(void *ctx, struct http_request *r);
     /* Called with a complete request. */
     void (*handler)(void *ctx, struct http_request *r);
@@ -95,7 +96,8 @@ void http_set_user(struct http_request *r, void *user, void (*closed)(void *user
 void *http_user(const struct http_request *r);
 
 /* ---- the answer ---- */
-/* Adds a header to the answer to come; name and value are copied; CR, LF and NUL in them are refused (ERR_INVALID). */
+/* Adds a header to the answer to come; name and value are copied; CR, LF and NUL in them are refused (ERR_INVALID).
+ * */
 int http_add_header(struct http_request *r, const char *name, struct str value);
 /* The whole answer. Bytes are copied (or written at once). HEAD gets the headers alone. */
 void http_respond(struct http_request *r, int status, const char *content_type, struct str body);
@@ -116,10 +118,10 @@ bool http_offers(const struct http_request *r, const char *protocol);
 /*
  * Answers 101 with the headers added so far. From then on the connection carries bytes of that protocol:
  * http_stream_write sends them as they are, http_stream_end ends the connection once they are out, and
- * received(user, bytes) gets what the peer sends, at most 64 KiB at once, never inside one of these functions. When it
- * returns false it has taken these, and no more come before http_upgrade_resume; should the peer end meanwhile, what
- * it had sent before is lost. A peer that takes nothing is cut after LIMIT_HTTP_UPGRADED_MS only: the user bounds what
- * waits for it (http_stream_waiting). The user must have set `closed`.
+ * received(user, bytes) gets what the peer sends, at most 64 KiB at once, never inside one of these functions. When
+ * it returns false it has taken these, and no more come before http_upgrade_resume; should the peer end meanwhile,
+ * what it had sent before is lost. A peer that takes nothing is cut after LIMIT_HTTP_UPGRADED_MS only: the user
+ * bounds what waits for it (http_stream_waiting). The user must have set `closed`.
  */
 void http_upgrade(struct http_request *r, const char *protocol,
                   bool (*received)(void *user, struct str bytes));

@@ -1,12 +1,12 @@
 /*
- * http_answer: bytes to one answer of HTTP/1.x at a time, over llhttp; its body is passed on as it comes. No sockets; for
- * http_peer and the fuzzer.
+ * http_answer: bytes to one answer of HTTP/1.x at a time, over llhttp; its body is passed on as it comes. No
+ * sockets; for http_peer and the fuzzer.
  *
- * Strict: what two parsers could read in two ways is refused, as a server that is not understood may be made to answer
- * one client with what is another's. Beyond llhttp's own rules: a Transfer-Encoding is exactly "chunked" and never beside
- * a Content-Length or in HTTP/1.0, no folded or control bytes in values, no underscore twins of framing headers, no 101
- * (nobody asks for it). Interim answers (1xx) are skipped, at most HTTP_ANSWER_INTERIM_MAX of them. The head is bounded by
- * LIMIT_HTTP_HEADER_BYTES and LIMIT_HTTP_HEADERS. Trailers are dropped.
+ * Strict: what two parsers could read in two ways is refused, as a server that is not understood may be made to
+ * answer one client with what is another's. Beyond llhttp's own rules: a Transfer-Encoding is exactly "chunked" and
+ * never beside a Content-Length or in HTTP/1.0, no folded or control bytes in values, no underscore twins of framing
+ * headers, no 101 (nobody asks for it). Interim answers (1xx) are skipped, at most HTTP_ANSWER_INTERIM_MAX of them.
+ * The head is bounded by LIMIT_HTTP_HEADER_BYTES and LIMIT_HTTP_HEADERS. Trailers are dropped.
  */
 #ifndef BERTH_NET_PEERS_HTTP_ANSWER_H
 #define BERTH_NET_PEERS_HTTP_ANSWER_H

@@ -1,6 +1,7 @@
 /*
  * http_peer: servers that are asked over plain HTTP/1.1, on the loop: connections that are kept and used again, and
- * questions whose answers come in parts, as they arrive. For proxies: no redirects, no decoding, no cookies, no copies.
+ * questions whose answers come in parts, as they arrive. For proxies: no redirects, no decoding, no cookies, no
+ * copies.
  *
  * One question at a time on a connection. The body of an answer is given to `body` in views of the read buffer; who
  * cannot take more calls http_ask_pause, and after that gets at most what has been read already. A connection whose
@@ -47,7 +48,8 @@ struct http_ask_options {
     bool to_head;            /* the method is HEAD */
     bool fresh;              /* not on a kept connection */
     int64_t connect_ms, first_ms, idle_ms; /* more than 0 each */
-    /* Never inside http_ask, http_ask_resume or http_ask_cancel. Each may cancel the question: then nothing follows. */
+    /* Never inside http_ask, http_ask_resume or http_ask_cancel. Each may cancel the question: then nothing follows.
+     * */
     void (*head)(void *ctx, const struct http_answer *a);
     void (*body)(void *ctx, struct str bytes);
     void (*done)(void *ctx, enum http_ask_end end, const char *trouble); /* the last call */
