@@ -76,6 +76,7 @@ static const struct webhook rows[] = {
     BOOKING("reservation", "reservations"),
     BOOKING("reservationseries", "reservationseries"),
     BOOKING("calendarfeed", "calendarfeeds"),
+    BOOKING("modelkey", "modelkeys"),
     FRAMEWORKS_POD(ON_CREATE) FRAMEWORKS_SETS(ON_BOTH) FRAMEWORKS_GROUPS(ON_BOTH)
         FRAMEWORKS_BATCH(ON_CREATE) FRAMEWORKS_JOBS(ON_CREATE)};
 

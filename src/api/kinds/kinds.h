@@ -41,7 +41,8 @@
     KIND(admission_check) KIND(cluster_queue) KIND(cohort) KIND(local_queue)                       \
     KIND(resource_flavor) KIND(topology) KIND(workload) KIND(workload_priority_class)              \
     KIND(availability) KIND(calendar_feed) KIND(capacity_window) KIND(catalog_model) KIND(fleet)   \
-    KIND(fleet_history) KIND(queue_preview) KIND(reservation_check) KIND(reservation_policy)       \
+    KIND(fleet_history) KIND(model_key)                                                            \
+    KIND(queue_preview) KIND(reservation_check) KIND(reservation_policy)                           \
     KIND(reservation) KIND(reservation_series) KIND(workload_explanation)                          \
     KIND(hardware_profile)                                                                         \
     KIND(node_metrics) KIND(pod_metrics)                                                           \

@@ -112,6 +112,15 @@ static const struct manifest_rule booking_admin_rules[] = {
     {"berth.dev", "reservations/approve, reservations/manage, reservations/onbehalf", "update",
      NULL},
 };
+/* Keys of models, and the right to use a project's models by a token. */
+static const struct manifest_rule model_view_rules[] = {
+    {"berth.dev", "modelkeys", READ, NULL},
+    {"berth.dev", "modelkeys/status", "get", NULL},
+};
+static const struct manifest_rule model_user_rules[] = {
+    {"berth.dev", "modelkeys", READ ", create, update, patch, delete, deletecollection", NULL},
+    {"berth.dev", "models", "use", NULL},
+};
 static const struct manifest_rule calendar_rules[] = {
     {"berth.dev",
      "availabilities, capacitywindows, catalogmodels, reservationpolicies, fleets, fleethistories",
@@ -193,6 +202,8 @@ static void write_booking(struct buf *b) {
         {"berth-booking-manager", AGGREGATE("admin"), booking_manager_rules,
          COUNT(booking_manager_rules)},
         {"berth-booking-admin", "", booking_admin_rules, COUNT(booking_admin_rules)},
+        {"berth-model-viewer", AGGREGATE("view"), model_view_rules, COUNT(model_view_rules)},
+        {"berth-model-user", AGGREGATE("edit"), model_user_rules, COUNT(model_user_rules)},
         {"berth-calendar", "", calendar_rules, COUNT(calendar_rules)},
     };
     for (size_t i = 0; i < COUNT(roles); i++) {

@@ -20,9 +20,9 @@ struct admission_asked {
 };
 
 const struct admission_row *admission_find(const struct kind *k) {
-    static const struct admission_row *const tables[] = {admission_job_rows, admission_pod_rows,
-                                                         admission_kueue_rows, admission_cron_rows,
-                                                         admission_reservation_rows};
+    static const struct admission_row *const tables[] = {
+        admission_job_rows,  admission_pod_rows,         admission_kueue_rows,
+        admission_cron_rows, admission_reservation_rows, admission_key_rows};
     for (size_t t = 0; t < sizeof(tables) / sizeof(*tables); t++) {
         for (const struct admission_row *r = tables[t]; r->kind != NULL; r++) {
             if (str_is(str_of(k->kind), r->kind) && str_is(str_of(k->group), r->group)) {

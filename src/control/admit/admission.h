@@ -58,6 +58,7 @@ struct admission_row {
 extern const struct admission_row admission_job_rows[];         /* admission_job.c */
 extern const struct admission_row admission_cron_rows[];        /* admission_cron.c */
 extern const struct admission_row admission_pod_rows[];         /* admission_pod.c */
+extern const struct admission_row admission_key_rows[];         /* admission_key.c */
 extern const struct admission_row admission_kueue_rows[];       /* admission_kueue.c */
 extern const struct admission_row admission_reservation_rows[]; /* admission_reservation.c */
 

@@ -564,6 +564,7 @@ static void test_what_decides_is_the_clusters(void **state) {
     assert_true(clusterwide("patch", "berth.dev", "reservations", "status"));
     assert_true(clusterwide("patch", "berth.dev", "reservationseries", "status"));
     assert_true(clusterwide("update", "berth.dev", "calendarfeeds", "status"));
+    assert_true(clusterwide("patch", "berth.dev", "modelkeys", "status"));
     assert_true(clusterwide("update", "kueue.x-k8s.io", "localqueues", "status"));
     assert_true(clusterwide("update", "batch", "jobs", "status"));
     assert_true(clusterwide("update", "kubeflow.org", "pytorchjobs", "status"));

@@ -125,6 +125,31 @@ static const struct role_rule berth_admin[] = {
     {"infrastructure.opendatahub.io", "hardwareprofiles", CHANGE},
     {0},
 };
+/* Keys of models show no secret. Who may change a project makes and revokes its keys, and may use its models by a token
+ * as well (models is no kind, it exists for this right alone). */
+static const struct role_rule models_view[] = {
+    {"berth.dev", "modelkeys modelkeys/status", READ},
+    {0},
+};
+static const struct role_rule models_edit[] = {
+    {"berth.dev", "modelkeys", CHANGE},
+    {"berth.dev", "models", "use"},
+    {0},
+};
+/* What the gateway reads to find models, keys and their limits; it reads no Secret, and writes when a key was used and
+ * how many replicas a Deployment has. */
+static const struct role_rule gateway[] = {
+    {"core", "namespaces nodes services", READ},
+    {"discovery.k8s.io", "endpointslices", READ},
+    {"apps", "deployments", READ},
+    {"apps", "deployments/scale", "get patch"},
+    {"serving.kserve.io", "inferenceservices llminferenceservices", READ},
+    {"berth.dev", "modelkeys", READ},
+    {"berth.dev", "modelkeys/status", "patch"},
+    {"authentication.k8s.io", "tokenreviews", "create"},
+    {"authorization.k8s.io", "subjectaccessreviews", "create"},
+    {0},
+};
 static const struct role_rule berth_calendar[] = {
     {"berth.dev",
      "availabilities capacitywindows catalogmodels reservationpolicies fleets fleethistories",
@@ -244,6 +269,8 @@ static const struct role {
     {"berth:aggregate-to-view", berth_view, "view", NULL},
     {"berth:storage:aggregate-to-edit", storage_edit, "edit", NULL},
     {"berth:storage:aggregate-to-view", storage_view, "view", NULL},
+    {"berth:models:aggregate-to-edit", models_edit, "edit", NULL},
+    {"berth:models:aggregate-to-view", models_view, "view", NULL},
     {"berth:storage-classes", storage_classes, NULL, NULL},
     {"berth:queue-admin", queue_admin, NULL, NULL},
     {"berth:queue-viewer", queue_viewer, NULL, NULL},
@@ -251,6 +278,7 @@ static const struct role {
     {"berth:calendar", berth_calendar, NULL, NULL},
     {"system:node", node, NULL, NULL},
     {"system:berth-controllers", controllers, NULL, NULL},
+    {"system:berth-gateway", gateway, NULL, NULL},
 };
 
 static const struct binding {
@@ -267,6 +295,7 @@ static const struct binding {
     {"system:service-account-issuer-discovery", "system:serviceaccounts"},
     {"system:node", "system:nodes"},
     {"system:berth-controllers", "system:berth-controllers"},
+    {"system:berth-gateway", "system:berth-gateway"},
 };
 
 /* ---- as manifests ---- */
