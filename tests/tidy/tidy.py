@@ -50,6 +50,7 @@ FOLDERS = {
     "api/openapi": "api/schema api/tables api/walk",
     "api/policies": "api/cel api/kinds api/schema api/tables api/walk",
     "api/protobuf": "api/schema api/tables api/walk",
+    "api/scaling": "api/kinds api/schema api/tables api/walk",
     "api/schema": "api/cel api/tables api/walk",
     "api/serving": "api/kinds api/schema api/tables api/walk",
     "api/volumes": "api/kinds api/schema api/tables api/walk",

@@ -1,0 +1,22 @@
+/*
+ * scale_case: recorded answers of autoscalers, each replayed by the file for its kind. What a line holds is told where
+ * it is read; times are whole seconds from the start of a case.
+ */
+#ifndef BERTH_TESTS_REPLAY_SCALE_CASE_H
+#define BERTH_TESTS_REPLAY_SCALE_CASE_H
+
+#include <stdbool.h>
+
+#include "wire/json/json.h"
+
+enum { SCALE_DIFFERENCE_BYTES = 1 << 20 };
+
+/* True when every answer is as written; else *difference says where and how. `a` is for everything made here. */
+typedef bool scale_replay(yyjson_val *c, struct arena *a, struct buf *difference);
+scale_replay scale_hpa;
+
+/* Says in *difference that something is not as written, and is false: `return scale_differs(d, "...")`. */
+bool scale_differs(struct buf *difference, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif
