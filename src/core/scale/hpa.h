@@ -4,9 +4,9 @@
  * (pkg/controller/podautoscaler), which the recorded answers in tests/replay compare it with.
  *
  * The caller reads the scale, the pods, and every metric of the spec; asks hpa_decide; writes the scale where the
- * answer says so, and then tells hpa_written how that went; and writes the status where it changed. Memory outlives the
- * looks: past recommendations and changes, by which rates are limited and numbers steadied. It is lost with the process,
- * as upstream's is.
+ * answer says so, and then tells hpa_written how that went; and writes the status where it changed. Memory outlives
+ * the looks: past recommendations and changes, by which rates are limited and numbers steadied. It is lost with the
+ * process, as upstream's is.
  *
  * Amounts are in thousandths, times in nanoseconds since 1970. All that an answer points to is in the arena or is the
  * input's own.
