@@ -5,6 +5,7 @@ import './work.mjs';
 import './rule.mjs';
 import './booking.mjs';
 import './keys.mjs';
+import './serve.mjs';
 import './zones.mjs';
 import './screens.mjs';
 import './states.mjs';

@@ -6,7 +6,9 @@ import { Page, PageSidebar, PageSidebarBody } from '@patternfly/react-core/dist/
 import { SkipToContent } from '@patternfly/react-core/dist/esm/components/SkipToContent';
 import CalendarIcon from '@patternfly/react-icons/dist/esm/icons/calendar-alt-icon';
 import CheckIcon from '@patternfly/react-icons/dist/esm/icons/calendar-check-icon';
+import CatalogIcon from '@patternfly/react-icons/dist/esm/icons/catalog-icon';
 import CogIcon from '@patternfly/react-icons/dist/esm/icons/cog-icon';
+import KeyIcon from '@patternfly/react-icons/dist/esm/icons/key-icon';
 import ListIcon from '@patternfly/react-icons/dist/esm/icons/list-icon';
 import ChipIcon from '@patternfly/react-icons/dist/esm/icons/microchip-icon';
 import TreeIcon from '@patternfly/react-icons/dist/esm/icons/sitemap-icon';
@@ -47,10 +49,14 @@ const BOOK: Entry[] = [
   { path: 'calendar', name: n.calendar, icon: CalendarIcon, screen: lazy(() => import('../screens/calendar.tsx')) },
   { path: 'bookings', name: n.bookings, icon: CheckIcon, screen: lazy(() => import('../screens/bookings.tsx')) },
 ];
+const SERVE: Entry[] = [
+  { path: 'models', name: n.models, icon: CatalogIcon, screen: lazy(() => import('../screens/models.tsx')) },
+  { path: 'keys', name: n.keys, icon: KeyIcon, screen: lazy(() => import('../screens/keys.tsx')) },
+];
 const RULE: Entry[] = [
   { path: 'admin', name: n.admin, icon: CogIcon, screen: lazy(() => import('../screens/admin.tsx')) },
 ];
-const ALL = [...SEE, ...BOOK, ...RULE];
+const ALL = [...SEE, ...BOOK, ...SERVE, ...RULE];
 
 const EXPIRES_SOON_MS = 5 * 60_000;
 
@@ -91,6 +97,7 @@ function Sidebar(p: { open: boolean; over: boolean; here: string; onGo(): void }
         <Nav aria-label={n.label}>
           <NavList>{SEE.slice(0, 1).map(item)}</NavList>
           <NavGroup title={n.booking}>{BOOK.map(item)}</NavGroup>
+          <NavGroup title={n.serving}>{SERVE.map(item)}</NavGroup>
           <NavGroup title={n.see}>{[...SEE.slice(1), ...RULE].map(item)}</NavGroup>
         </Nav>
       </PageSidebarBody>

@@ -1,5 +1,6 @@
 // The kinds of the API that the dashboard knows, and where they are served.
 
+import type * as V from '../serve/types.ts';
 import type * as T from './types.ts';
 
 export interface Kind<O> {
@@ -92,6 +93,8 @@ export const reservationChecks = kind<T.ReservationCheck>(
   true,
 );
 export const availabilities = computed<T.Availability>('availabilities', 'Availability', false);
+export const catalogModels = computed<V.CatalogModel>('catalogmodels', 'CatalogModel', false);
+export const modelKeys = kind<V.ModelKey>(BERTH, 'v1alpha1', 'modelkeys', 'ModelKey', true);
 export const fleets = computed<T.Fleet>('fleets', 'Fleet', false);
 export const fleetHistories = computed<T.FleetHistory>('fleethistories', 'FleetHistory', false);
 
