@@ -197,7 +197,7 @@ int translate_shape(const struct pod_spec *p, struct arena *a, struct shape *ret
         return 0;
     }
     ret->has_affinity = true;
-    ret->n_terms = yyjson_arr_size(terms);
+    ret->n_terms = (uint32_t)yyjson_arr_size(terms);
     ret->terms = ARENA_ARRAY(a, struct select_term, ret->n_terms + 1);
     if (ret->terms == NULL) {
         return ERR_NOMEM;

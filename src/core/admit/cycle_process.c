@@ -298,7 +298,7 @@ static void admitted(struct engine *e, struct cycle_entry *n) {
     if (n->a.grows) {
         resize_promise(e, w);
     }
-    w->scan.round = ROUND_PLAIN;
+    w->round = ROUND_PLAIN;
     scan_clear(w);
     queue_unclaim(q);
     engine_not_ready(e, w, e->o.block_until_ready);

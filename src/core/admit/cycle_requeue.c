@@ -61,10 +61,10 @@ static enum requeue_round round_of(const struct queue_workload *w, bool left) {
 /* Something was freed since it tried the first flavor, or others of its cycle kept one from it and may have come to
  * nothing themselves. */
 static enum requeue_news news_of(const struct engine *e, const struct queue_workload *w) {
-    if (e->as_kueue || w->scan.progress == SCAN_NEW) {
+    if (e->as_kueue || w->progress == SCAN_NEW) {
         return REQUEUE_NO_NEWS;
     }
-    if (w->scan.progress == SCAN_OUTRUN) {
+    if (w->progress == SCAN_OUTRUN) {
         return REQUEUE_OUTRUN;
     }
     return w->scan.retries != e->cycle.tree->retries ? REQUEUE_FREED : REQUEUE_NO_NEWS;
@@ -100,7 +100,7 @@ static void scan_note(struct queue_workload *w, bool left, enum outcome outcome,
     bool over = !left && !again && outcome != OUTCOME_PREEMPTING && outcome != OUTCOME_DEFERRED;
     bool missed = scan_missed(w) || outcome == OUTCOME_NO_PLACE;
     if (again && left) {
-        w->scan.progress = SCAN_OUTRUN;
+        w->progress = SCAN_OUTRUN;
     }
     switch (to.to) {
     case REQUEUE_TO_HEAP_SEEKING:

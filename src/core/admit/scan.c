@@ -2,11 +2,11 @@
 #include "core/admit/scan.h"
 
 void scan_clear(struct queue_workload *w) {
-    w->scan.progress = SCAN_NEW;
+    w->progress = SCAN_NEW;
 }
 
 bool scan_left(const struct queue_workload *w) {
-    for (size_t i = 0; w->scan.progress != SCAN_NEW && i < w->n_sets; i++) {
+    for (size_t i = 0; w->progress != SCAN_NEW && i < w->n_sets; i++) {
         for (size_t k = 0; k < w->sets[i].n_requests; k++) {
             if (w->sets[i].tried[k] != -1) {
                 return true;
@@ -20,7 +20,7 @@ void scan_keep(struct cycle *c, struct queue_workload *w, const struct assignmen
     size_t at = 0;
     if (!scan_holds(c, w) || !scan_left(w)) {
         w->scan.retries = c->tree->retries; /* a new round */
-        w->scan.progress = SCAN_TRIED;
+        w->progress = SCAN_TRIED;
     }
     for (size_t i = 0; i < w->n_sets; i++) {
         for (size_t k = 0; k < w->sets[i].n_requests; k++) {
@@ -33,7 +33,7 @@ void scan_keep(struct cycle *c, struct queue_workload *w, const struct assignmen
 }
 
 bool scan_holds(const struct cycle *c, const struct queue_workload *w) {
-    if (w->scan.progress == SCAN_NEW) {
+    if (w->progress == SCAN_NEW) {
         return false;
     }
     bool recent = c->tree != NULL && w->scan.cycle + 1 >= c->tree->cycle;

@@ -10,13 +10,13 @@
 #include "core/admit/cycle.h"
 
 static inline bool scan_missed(const struct queue_workload *w) {
-    return w->scan.round == ROUND_MISSED || w->scan.round == ROUND_SEEKS_MISSED;
+    return w->round == ROUND_MISSED || w->round == ROUND_SEEKS_MISSED;
 }
 static inline bool scan_seeks(const struct queue_workload *w) {
-    return w->scan.round == ROUND_SEEKS || w->scan.round == ROUND_SEEKS_MISSED;
+    return w->round == ROUND_SEEKS || w->round == ROUND_SEEKS_MISSED;
 }
 static inline void scan_round_set(struct queue_workload *w, bool seeks, bool missed) {
-    w->scan.round =
+    w->round =
         seeks ? (missed ? ROUND_SEEKS_MISSED : ROUND_SEEKS) : (missed ? ROUND_MISSED : ROUND_PLAIN);
 }
 /* What the scan came to becomes w's memory of it. */

@@ -43,8 +43,6 @@ enum scan_round {
 };
 
 struct workload_scan {
-    enum scan_progress progress;
-    enum scan_round round;
     uint64_t generation, cycle; /* of the queue, of its tree: when the last flavor was tried */
     uint64_t retries;           /* cohort_tree.retries when the round began */
 };
@@ -77,8 +75,10 @@ struct queue_workload {
     bool gated, failed_checks;
     /* holding: what a search for victims asks */
     bool evicting, not_ready;
-    bool listed; /* in queue.holders */
-    enum usage_phase usage;
+    bool listed;                /* in queue.holders */
+    enum usage_phase usage : 8; /* bytes: there are a million of these records */
+    enum scan_progress progress : 8;
+    enum scan_round round : 8;
     struct workload_scan scan;
     int64_t reserved_ns, protected_until_ns, minimum_runtime_ns; /* holding */
     uint64_t lifted; /* its seats are lifted in a trial (admit/seat.h); 0: not */

@@ -29,8 +29,8 @@ struct select_term {
 struct shape {
     struct str_map selector;
     bool has_affinity; /* required terms are given; OR-ed */
+    uint32_t n_terms;
     struct select_term *terms;
-    size_t n_terms;
     struct toleration_list tolerations;
     /* A node label: all pods of a set run where it has one value; empty: anywhere. Not a matter of one pod: pool.h */
     struct str together;
