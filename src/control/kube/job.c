@@ -12,6 +12,7 @@
 #include "control/kube/job_events.h"
 #include "control/kube/job_pod_read.h"
 #include "control/kube/job_write.h"
+#include "control/load/integration.h"
 #include "core/job/job_decide.h"
 
 enum {
@@ -19,6 +20,7 @@ enum {
     BODY_MAX = 4 << 20,
     MANY_PODS = 64, /* from here on changes of pods are gathered for a while */
     PODS_GATHER_MS = 200,
+    HELD_MS = 100, /* so long a new Job that is held back is nobody's concern here */
 };
 
 enum job_write {
@@ -67,6 +69,13 @@ static void remember_many(struct job_controller *c, struct str uid, bool many) {
     }
 }
 
+/* Created suspended, for a queue that may well have room: what is written of it at once would have to be taken back in
+ * the next moment, three writes later. Its next change is looked at in any case. */
+static bool is_new_in_queue(const struct change *ch) {
+    return ch->type == CHANGE_ADDED && !str_empty(object_label(ch->obj, STR(KUEUE_QUEUE_LABEL))) &&
+           str_contains(ch->obj->json, STR("\"suspend\":true"));
+}
+
 static void job_changed(void *ctx, const struct change *ch) {
     struct job_controller *c = ctx;
     job_events_tell(c->base.recorder, ch);
@@ -74,7 +83,8 @@ static void job_changed(void *ctx, const struct change *ch) {
         mirror_owned(c->base.env.mirror, ch->obj, add_orphan, c);
         remember_many(c, ch->obj->uid, false);
     }
-    workqueue_add(c->base.queue, ch->obj->ns, ch->obj->name);
+    workqueue_add_after(c->base.queue, ch->obj->ns, ch->obj->name,
+                        is_new_in_queue(ch) ? HELD_MS * NS_PER_MS : 0);
 }
 
 static void look_at_pod(struct job_controller *c, const struct object *o) {

@@ -228,6 +228,44 @@ static void deadline_ends_it(void **state) {
     teardown(&f);
 }
 
+/* Held back for a queue. */
+static void put_queued_job(struct fixture *f) {
+    fake_world_put(&f->world,
+                   "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\","
+                   "\"namespace\":\"default\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"q\"}},"
+                   "\"spec\":{\"suspend\":true,\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+                   "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}");
+}
+
+/* What a queue lets go at once was never held back, as far as its status and Events say. */
+static void admitted_at_once_is_not_suspended(void **state) {
+    struct fixture f;
+    setup(&f);
+    f.code = -1;
+    put_queued_job(&f);
+    fake_world_run(&f.world, 10 * NS_PER_MS);
+    JOB_IS(&f, "Suspended", "");
+    fake_world_patch(&f.world, "Job", "default", "j", "", "{\"spec\":{\"suspend\":false}}");
+    fake_world_live(&f.world, 3);
+    assert_int_equal(fake_world_count(&f.world, "Pod"), 1);
+    JOB_IS(&f, "Suspended", "");
+    assert_int_equal(fake_world_events(&f.world, "Suspended"), 0);
+    assert_int_equal(fake_world_events(&f.world, "Resumed"), 0);
+    teardown(&f);
+}
+
+/* What waits longer says so. */
+static void queued_is_suspended(void **state) {
+    struct fixture f;
+    setup(&f);
+    f.code = -1;
+    put_queued_job(&f);
+    fake_world_run(&f.world, NS_PER_SEC);
+    JOB_IS(&f, "Suspended", "True");
+    assert_int_equal(fake_world_events(&f.world, "Suspended"), 1);
+    teardown(&f);
+}
+
 static void suspend_and_resume(void **state) {
     struct fixture f;
     setup(&f);
@@ -499,6 +537,8 @@ int main(void) {
         cmocka_unit_test(parallelism_shrinks),
         cmocka_unit_test(failures_back_off_up_to_the_limit),
         cmocka_unit_test(deadline_ends_it),
+        cmocka_unit_test(admitted_at_once_is_not_suspended),
+        cmocka_unit_test(queued_is_suspended),
         cmocka_unit_test(suspend_and_resume),
         cmocka_unit_test(indexed_with_a_failed_index),
         cmocka_unit_test(success_policy_ends_early),

@@ -184,7 +184,8 @@ static int account_pod(struct job_sight *s, size_t i, bool ending, struct uncoun
     return list_push(s->a, &next->failed, JOB_UNCOUNTED_MAX, p->uid);
 }
 
-static int account(struct job_sight *s, bool ending, struct job_plan *plan) {
+/* *ret_open: pods that have their finalizer, and are neither counted by this status nor let go now. */
+static int account(struct job_sight *s, bool ending, struct job_plan *plan, size_t *ret_open) {
     struct uncounted_pods *next = ARENA_NEW(s->a, struct uncounted_pods);
     plan->strips = ARENA_ARRAY(s->a, size_t, s->f->n_pods + 1);
     if (next == NULL || plan->strips == NULL) {
@@ -205,13 +206,17 @@ static int account(struct job_sight *s, bool ending, struct job_plan *plan) {
     }
     for (size_t i = 0; i < s->f->n_pods; i++) {
         bool strip = false;
-        bool room = next->succeeded.n + next->failed.n < JOB_UNCOUNTED_MAX;
+        size_t before = next->succeeded.n + next->failed.n;
+        bool room = before < JOB_UNCOUNTED_MAX;
         if ((room || s->marks[i].uncounted) && account_pod(s, i, ending, next, &strip) != 0) {
             return ERR_NOMEM;
         }
         if (strip) {
             plan->strips[plan->n_strips++] = i;
         }
+        bool indexed = room && s->indexed && s->f->pods[i].phase == POD_SUCCEEDED;
+        bool listed = next->succeeded.n + next->failed.n > before;
+        *ret_open += s->f->pods[i].tracked && !strip && !listed && !indexed;
     }
     if (s->indexed) {
         plan->status.succeeded = (int32_t)s->succeeded;
@@ -305,13 +310,17 @@ static int finish_status(struct job_plan *plan, struct job_sight *s) {
     return r;
 }
 
-/* The second step of ending: nothing runs, ends, or waits to be counted. */
-static void end_status(struct job_plan *plan, struct job_sight *s, const struct job_verdict *v) {
-    const struct uncounted_pods *u = plan->status.uncounted_terminated_pods;
+/* The second step of ending: nothing runs or ends, and what waits to be counted is counted with it. */
+static void end_status(struct job_plan *plan, struct job_sight *s, const struct job_verdict *v,
+                       size_t open) {
+    struct uncounted_pods *u = plan->status.uncounted_terminated_pods;
     set_condition(plan, s, v->type, true, v->reason, v->message);
-    if (s->active || s->terminating || s->tracked || u->succeeded.n || u->failed.n) {
+    if (s->active || s->terminating || open) {
         return;
     }
+    plan->status.succeeded += s->indexed ? 0 : (int32_t)u->succeeded.n;
+    plan->status.failed += (int32_t)u->failed.n;
+    *u = (struct uncounted_pods){0};
     bool good = str_is(str_of(v->type), "SuccessCriteriaMet");
     set_condition(plan, s, good ? "Complete" : "Failed", true, v->reason, v->message);
     if (good) {
@@ -337,7 +346,8 @@ static int decide(struct job_sight *s, struct job_plan *plan) {
         return strip_all(s, plan); /* nothing is counted any more, and nothing must hold the pods */
     }
     struct job_verdict v = judge(s);
-    if (start_status(plan, s) != 0 || account(s, v.type != NULL, plan) != 0) {
+    size_t open = 0;
+    if (start_status(plan, s) != 0 || account(s, v.type != NULL, plan, &open) != 0) {
         return ERR_NOMEM;
     }
     suspend_status(plan, s);
@@ -346,7 +356,7 @@ static int decide(struct job_sight *s, struct job_plan *plan) {
         return r;
     }
     if (v.type) {
-        end_status(plan, s, &v);
+        end_status(plan, s, &v, open);
     } else if (deadline_left(s) != INT64_MAX &&
                (!plan->again_ns || deadline_left(s) < plan->again_ns)) {
         plan->again_ns = deadline_left(s);

@@ -5,8 +5,9 @@
  * at any point goes on from what it finds. Pods are counted exactly once, in three steps, each of which is a write of
  * its own that the next step looks for: (1) the uid of an ended pod enters status.uncountedTerminatedPods (a succeeded
  * index enters completedIndexes); (2) the pod loses its finalizer; (3) the uid moves into the counters. A Job ends in
- * two steps as well: FailureTarget, then Failed; SuccessCriteriaMet, then Complete; the second only when no pod runs,
- * ends or waits to be counted.
+ * two steps as well: FailureTarget, then Failed; SuccessCriteriaMet, then Complete; the second when no pod runs or ends
+ * any more. The write that ends the Job counts the last pods at once: nothing is counted after it, so that they can
+ * lose their finalizers later without being counted twice.
  *
  *     condition met                        adds               reason
  *     FailJob rule matches                 FailureTarget      PodFailurePolicy

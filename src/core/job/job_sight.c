@@ -84,7 +84,6 @@ static void mark_pod(struct job_sight *s, size_t i) {
     s->active += job_pod_active(p);
     s->terminating += job_pod_terminating(p);
     s->ready += job_pod_active(p) && p->ready;
-    s->tracked += p->tracked;
     m->failed = counts_as_failed(s, p);
     if (m->failed) {
         m->action = job_failure_action(s->spec->pod_failure_policy, p, s->a, NULL);

@@ -35,7 +35,7 @@ struct job_sight {
     size_t *
         by_index; /* pods with a valid index, by (index, attempts); the last of an index is its latest */
     size_t n_by_index;
-    int64_t active, terminating, ready, tracked;
+    int64_t active, terminating, ready;
     int64_t succeeded, failed; /* counted or about to be */
 };
 
