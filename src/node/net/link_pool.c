@@ -29,57 +29,31 @@ static void setting(const char *path, const char *value) {
     }
 }
 
-static int furnish(int *ret_ns, struct err *err) {
-    *ret_ns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-    if (*ret_ns == -1) {
+static int furnish(struct pod_link *k, struct err *err) {
+    k->ns_fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+    if (k->ns_fd == -1) {
         return err_sys(err, errno, "/proc/self/ns/net");
     }
     /* Addresses are IPv4 alone; a link without IPv6 has no way around the rules. Low ports are a pod's own. */
     setting("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
     setting("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
     setting("/proc/sys/net/ipv4/ping_group_range", "0 2147483647");
-    int netlink = rtnl_open(err);
-    int code = netlink == -1 ? ERR_IO : rtnl_up(netlink, RTNL_LOOPBACK, err);
-    if (netlink != -1) {
-        close(netlink);
-    }
-    return code;
-}
-
-/* Does something to a link from within its namespace. */
-static int inside(const struct link_pool *l, struct pod_link *k,
-                  int (*act)(const struct link_pool *l, int netlink, struct pod_link *k,
-                             uint32_t ip, struct err *err),
-                  uint32_t ip, struct err *err) {
-    if (setns(k->ns_fd, CLONE_NEWNET) == -1) {
-        return err_sys(err, errno, "enter a pod's network namespace");
-    }
-    int netlink = rtnl_open(err);
-    int code = netlink == -1 ? ERR_IO : act(l, netlink, k, ip, err);
-    if (netlink != -1) {
-        close(netlink);
-    }
-    come_back(l);
-    return code;
-}
-
-static int bring_up(const struct link_pool *l, int netlink, struct pod_link *k, uint32_t ip,
-                    struct err *err) {
-    return rtnl_up(netlink, RTNL_PEER, err);
+    k->netlink = rtnl_open(err);
+    return k->netlink == -1 ? ERR_IO : rtnl_up(k->netlink, RTNL_LOOPBACK, err);
 }
 
 /* The address before is let go after the new one is there: routes would go with the last one. */
-static int change_address(const struct link_pool *l, int netlink, struct pod_link *k, uint32_t ip,
+static int change_address(const struct link_pool *l, struct pod_link *k, uint32_t ip,
                           struct err *err) {
     uint32_t before = k->ip;
-    int code = rtnl_address(netlink, RTNL_PEER, ip, err);
+    int code = rtnl_address(k->netlink, RTNL_PEER, ip, err);
 
     k->ip = code ? before : ip;
     if (code || before) {
-        return code ? code : rtnl_address_remove(netlink, RTNL_PEER, before, err);
+        return code ? code : rtnl_address_remove(k->netlink, RTNL_PEER, before, err);
     }
-    code = rtnl_route(netlink, RTNL_PEER, l->gateway, 32, 0, err);
-    return code ? code : rtnl_route(netlink, RTNL_PEER, 0, 0, l->gateway, err);
+    code = rtnl_route(k->netlink, RTNL_PEER, l->gateway, 32, 0, err);
+    return code ? code : rtnl_route(k->netlink, RTNL_PEER, 0, 0, l->gateway, err);
 }
 
 /* ---- is it as good as new ---- */
@@ -94,8 +68,8 @@ static struct str load(const char *path, char *out, size_t cap) {
     return str_from(out, n > 0 ? (size_t)n : 0);
 }
 
-/* "sockets: used 0", "TCP: inuse 0 orphan 3 tw 0 alloc 9 mem 1", "FRAG: inuse 0 memory 0": what counts the namespace
- * alone must be zero; orphan, alloc and mem count the machine. */
+/* "sockets: used 1", "TCP: inuse 0 orphan 3 tw 0 alloc 9 mem 1", "FRAG: inuse 0 memory 0": what counts the namespace
+ * alone must be zero, but for our own socket in it; orphan, alloc and mem count the machine. */
 static bool no_sockets(struct str text) {
     static const char *const own[] = {"used", "inuse", "tw"};
     struct str line, word, count;
@@ -106,11 +80,12 @@ static bool no_sockets(struct str text) {
         str_next(&line, ' ', &word);
         while (str_next(&line, ' ', &word) && str_next(&line, ' ', &count)) {
             for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-                if (str_is(word, own[i]) && (!str_to_i64(count, &n) || n != 0)) {
+                int64_t ours = i == 0;
+                if (str_is(word, own[i]) && (!str_to_i64(count, &n) || n != ours)) {
                     return false;
                 }
             }
-            found |= str_is(word, "used");
+            found |= str_is(word, own[0]);
         }
     }
     return found;
@@ -158,6 +133,9 @@ static void free_link(struct pod_link *k) {
         if (k->ns_fd != -1) {
             close(k->ns_fd);
         }
+        if (k->netlink != -1) {
+            close(k->netlink);
+        }
         mem_free(k);
     }
 }
@@ -180,14 +158,14 @@ static int make(const struct link_pool *l, struct pod_link **ret, struct err *er
     if (k == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
-    k->ns_fd = -1;
+    k->ns_fd = k->netlink = -1;
     int code = unshare(CLONE_NEWNET) == -1 ? err_sys(err, errno, "make a network namespace") : 0;
     if (code == 0) {
-        code = furnish(&k->ns_fd, err);
+        code = furnish(k, err);
         come_back(l);
     }
     code = code ? code : connect_to(l, k, err);
-    code = code ? code : inside(l, k, bring_up, 0, err);
+    code = code ? code : rtnl_up(k->netlink, RTNL_PEER, err);
     if (code) {
         free_link(k);
         return code;
@@ -233,7 +211,7 @@ int link_pool_take(struct link_pool *l, struct str owner, uint32_t ip, struct po
     }
     struct pod_link *k = pick(l, owner);
     int code = k ? 0 : make(l, &k, err);
-    code = code || k->ip == ip ? code : inside(l, k, change_address, ip, err);
+    code = code || k->ip == ip ? code : change_address(l, k, ip, err);
     code = code ? code : rtnl_route(l->netlink, k->index, ip, 32, 0, err);
     if (code) {
         free_link(k);

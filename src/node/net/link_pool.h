@@ -2,9 +2,9 @@
  * link_pool: the network namespaces of pods, each with a link to the router. Some are made ahead, since the kernel
  * needs milliseconds; and one that its pod has never used serves the next pod of the same Kubernetes namespace.
  *
- * Never used means: its pod has ended with all of its processes (who gives the link back knows), no socket is left in
- * it, whoever holds it, and none of its interfaces has sent or received a byte. Of another namespace a pod gets a fresh
- * one all the same: who belonged to it could hold a file below its /proc/net, which shows who uses it next.
+ * Never used means: its pod has ended with all of its processes (who gives the link back knows), no socket but ours is
+ * left in it, whoever holds it, and none of its interfaces has sent or received a byte. Of another namespace a pod gets
+ * a fresh one all the same: who belonged to it could hold a file below its /proc/net, which shows who uses it next.
  */
 #ifndef BERTH_NODE_NET_LINK_POOL_H
 #define BERTH_NODE_NET_LINK_POOL_H
@@ -20,8 +20,9 @@ enum { LINK_POOL_AHEAD = 8, LINK_POOL_SPARE_MAX = 64, LINK_OWNER = 64 };
 
 struct pod_link {
     struct pod_link *next;
-    int ns_fd, index;       /* its namespace; the router's end of it, in the router's */
-    uint32_t ip;            /* that the pod's end has; 0: none yet */
+    int ns_fd, index; /* its namespace; the router's end of it, in the router's */
+    int netlink; /* ours inside, kept: the kernel would count one that was closed for a while */
+    uint32_t ip; /* that the pod's end has; 0: none yet */
     char owner[LINK_OWNER]; /* the Kubernetes namespace of its pods; "": it is fresh */
 };
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -364,6 +365,16 @@ static void start(void *ctx, int line, const struct router_spaces *in) {
     _exit(work(&r, in, s->listen_fd));
 }
 
+/* A pod takes two descriptors, and whatever is forwarded to it more. */
+static void raise_limit(void) {
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
 int router_main(int argc, char **argv) {
     struct router_start s = {.listen_fd = -1};
     struct err err = {0};
@@ -372,6 +383,7 @@ int router_main(int argc, char **argv) {
         return 2;
     }
     fcntl(REPORT, F_SETFD, FD_CLOEXEC);
+    raise_limit();
     int code = claim(&s.o, &err);
     s.listen_fd = code ? -1 : open_socket(&err);
     if (s.listen_fd == -1) {
