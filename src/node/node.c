@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "node/files/beside.h"
 #include "node/images/podman.h"
 #include "node/net/model.h"
 #include "node/node_private.h"
@@ -136,26 +137,11 @@ static void on_gpus_read(void *ctx, const struct err *err) {
 }
 
 static int find_stub(char out[PATH_LEN], const char *program, struct err *err) {
-    static const char *const places[] = {"",
-                                         "/src/node",
-                                         "/../node",
-                                         "/../lib/berth",
-                                         "/../../src/node",
-                                         "/../lib/x86_64-linux-gnu/berth",
-                                         "/../lib/aarch64-linux-gnu/berth"};
     const char *given = getenv("BERTH_NVML_STUB");
-    struct str dir = str_of(program);
 
-    if (given && str_copy(str_of(given), out, PATH_LEN)) {
+    if ((given && str_copy(str_of(given), out, PATH_LEN)) ||
+        beside_program(program, "libnvidia-ml.so.1", R_OK, out)) {
         return 0;
-    }
-    ptrdiff_t slash = str_find_last(dir, '/');
-    dir = str_head(dir, slash < 0 ? 0 : (size_t)slash);
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        int k = snprintf(out, PATH_LEN, "%.*s%s/libnvidia-ml.so.1", STR_ARG(dir), places[i]);
-        if (k > 0 && k < PATH_LEN && access(out, R_OK) == 0) {
-            return 0;
-        }
     }
     return err_set(err, ERR_NOT_FOUND, "the library of simulated GPUs is not beside %s", program);
 }

@@ -90,10 +90,11 @@ int node_kill_all(const char *data_dir, int64_t grace_ms, int *ret_killed, struc
  * some milliseconds: it is tried. */
 void node_isolation(struct buf *ret_has, struct buf *ret_lacks);
 
-/* The hidden verbs. */
+/* The hidden verbs; shim_main is the program berth-shim as well, where that is installed (shim_program.c). */
 int shim_main(int argc, char **argv);
 int nvml_helper_main(int argc, char **argv);
 int router_main(int argc, char **argv);
 int image_get_main(int argc, char **argv);
+int probe_tls_main(int argc, char **argv);
 
 #endif

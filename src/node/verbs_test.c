@@ -14,6 +14,9 @@ int main(int argc, char **argv) {
     if (argc > 1 && !strcmp(argv[1], "image-get")) {
         return image_get_main(argc - 1, argv + 1);
     }
+    if (argc > 1 && !strcmp(argv[1], "probe-tls")) {
+        return probe_tls_main(argc - 1, argv + 1);
+    }
     if (argc > 1 && !strcmp(argv[1], "router")) {
         return router_main(argc - 1, argv + 1);
     }

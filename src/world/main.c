@@ -12,7 +12,8 @@ static const struct {
 } hidden[] = {{"shim", shim_main},
               {"nvml-helper", nvml_helper_main},
               {"router", router_main},
-              {"image-get", image_get_main}};
+              {"image-get", image_get_main},
+              {"probe-tls", probe_tls_main}};
 
 static const struct cli_verb *const machine[] = {&world_up,        &world_operate,   &world_down,
                                                  &world_node,      &world_backup,    &world_restore,

@@ -9,6 +9,7 @@
 #include "net/tls_pipe.h"
 #include "node/life/ask.h"
 #include "node/life/reach.h"
+#include "node/node.h"
 
 static int tell(int out, const char *what, const char *who, const char *why) {
     char text[ASK_TEXT];
@@ -84,6 +85,23 @@ int ask_child(const struct handler *h, int out) {
     }
     if (tls_pipe(fd, h->host, buf_view(&request), out, ASK_READ_MAX, &err)) {
         return tell(out, "Get https://", h->host, err.text);
+    }
+    return 0;
+}
+
+/* `berth probe-tls NAME MOST`, for shims without TLS: the connection is its input, the request is open as descriptor 3,
+ * and what comes of it is its output. */
+int probe_tls_main(int argc, char **argv) {
+    static char bytes[ASK_READ_MAX];
+    struct err err;
+    ssize_t n = argc == 3 ? read(3, bytes, sizeof(bytes)) : -1;
+    uint64_t most;
+
+    if (n <= 0 || !str_to_u64(str_of(argv[2]), &most)) {
+        return 2;
+    }
+    if (tls_pipe(0, argv[1], str_from(bytes, (size_t)n), 1, (size_t)most, &err)) {
+        return tell(1, "Get https://", argv[1], err.text);
     }
     return 0;
 }

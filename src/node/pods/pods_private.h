@@ -125,6 +125,7 @@ struct pods {
     int retired_pid;
     char userns[48]; /* that the server joins; "": it makes its own */
     int server_fd;
+    bool verb_shims;                    /* by `berth shim`, though berth-shim is there */
     struct pod *waiting, *last_waiting; /* for their turn */
     size_t n_turns, turns;              /* given; of all */
     struct timer *turner;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "node/files/beside.h"
 #include "node/gpu/gpu_files.h"
 #include "node/pods/pods_private.h"
 #include "node/spec/pod_made.h"
@@ -342,6 +343,9 @@ void pod_prepare(struct pod *p) {
 
 /* ---- the shim server ---- */
 
+/* Of this version: what it is told in a pod's folder is between the two of us (shim_program.c). */
+#define SHIM_PROGRAM "berth-shim-" BERTH_VERSION
+
 static void on_server_exit(void *ctx, int pid, int64_t status, int signal) {
     struct pods *ps = ctx;
     struct err err;
@@ -352,6 +356,7 @@ static void on_server_exit(void *ctx, int pid, int64_t status, int signal) {
     }
     loop_child_free(ps->server);
     ps->server = NULL;
+    ps->verb_shims = true; /* should it be the program that cannot run here */
     log_error(ps->o.log, "the shim server ended (status %lld, signal %d); starting another",
               (long long)status, signal);
     if (ps->server_fd != -1) {
@@ -366,8 +371,13 @@ static void on_server_exit(void *ctx, int pid, int64_t status, int signal) {
 int pods_server_start(struct pods *ps, struct err *err) {
     const char *argv[] = {ps->o.program, "shim", "--serve", ps->userns[0] ? "--userns" : NULL,
                           ps->userns,    NULL};
+    char shim[PATH_LEN];
     struct child_options o = {.file = ps->o.program, .argv = argv, .n_fds = 3, .detached = true};
     int pair[2];
+
+    if (!ps->verb_shims && beside_program(ps->o.program, SHIM_PROGRAM, X_OK, shim)) {
+        o.file = shim;
+    }
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1) {
         return err_sys(err, errno, "socketpair");
