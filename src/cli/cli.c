@@ -14,10 +14,26 @@
 
 enum { ARENA_MAX = 1 << 30, ANSWER_MAX = 512 << 20 };
 
+/* clang-format off */
 const struct cli_verb *const cli_verbs[] = {
-    &cli_submit,   &cli_queue,        &cli_logs,       &cli_cancel, &cli_book,
-    &cli_bookings, &cli_availability, &cli_top,        &cli_gpu,    &cli_fit,
-    &cli_key,      &cli_version,      &cli_completion, NULL};
+    &cli_submit,
+    &cli_queue,
+    &cli_logs,
+    &cli_cancel,
+    &cli_book,
+    &cli_bookings,
+    &cli_availability,
+    &cli_top,
+    &cli_gpu,
+    &cli_fit,
+    &cli_key,
+    &cli_project,
+    &cli_whoami,
+    &cli_version,
+    &cli_completion,
+    NULL,
+};
+/* clang-format on */
 
 const struct cli_verb *cli_verb_at(const struct cli *c, size_t i) {
     size_t own = sizeof(cli_verbs) / sizeof(*cli_verbs) - 1;

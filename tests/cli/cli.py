@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from harness import check, job, run_tests, wait_for, with_default_queue  # noqa: E402
 
 VERBS = ["submit", "queue", "logs", "cancel", "book", "bookings", "availability", "top", "up",
-          "down", "node", "backup", "restore", "simulate", "version", "completion"]
+          "down", "node", "backup", "restore", "simulate", "version", "completion", "user", "project", "whoami"]
 
 
 def test_overview_and_completion(b):
@@ -115,6 +115,91 @@ def test_wait(b):
     check(p.returncode == 130 and "job/goes-on goes on" in said, f"{p.returncode} {said}")
     check(b.get("job", "goes-on")["status"].get("active") == 1, "it goes on")
     b.berth("cancel", "goes-on")
+
+
+def seen(b, *args):
+    return json.loads(b.berth(*args, "-o", "json"))
+
+
+def test_projects(b):
+    """Projects and their members: made, changed, shown and deleted; what is refused leaves nothing behind."""
+    b.berth("project", "create", "vision", "--quota", "nvidia.com/gpu=1", "--quota", "cpu=2", "--member", "ana:admin",
+            "--member", "ben", "--group", "interns:view")
+    there = seen(b, "project", "show", "vision")
+    check(there["queues"] == [{"name": "default", "clusterQueue": "vision"}], str(there))
+    who = {(m["name"], m["kind"], m["role"]) for m in there["members"]}
+    check(who == {("ana", "User", "admin"), ("ben", "User", "edit"), ("interns", "Group", "view")}, str(who))
+    spec = b.get("clusterqueue", "vision")["spec"]
+    limits = {r["name"]: (r["nominalQuota"], r.get("borrowingLimit")) for g in spec["resourceGroups"]
+              for f in g["flavors"] for r in f["resources"]}
+    check((limits["nvidia.com/gpu"], limits["cpu"]) == (("0", "1"), ("0", "2")), str(limits))
+    check(limits["memory"] == ("0", None) and spec["cohortName"] == "pool", str(limits))
+    check(spec["namespaceSelector"]["matchLabels"] == {"kubernetes.io/metadata.name": "vision"}, str(spec))
+    b.berth("submit", "-n", "vision", "--wait", "--gpus", "1", "--", "true")
+    b.berth("project", "add", "vision", "--member", "ben:view")
+    b.berth("project", "remove", "vision", "--group", "interns")
+    who = {(m["name"], m["role"]) for m in seen(b, "project", "show", "vision")["members"]}
+    check(who == {("ana", "admin"), ("ben", "view")}, str(who))
+    listed = {p["name"]: p for p in seen(b, "project", "list")["items"]}
+    check({"default", "vision"} <= set(listed) and "kube-system" not in listed, str(listed))
+    check("vision" in b.berth("project", "list") and "ana" in b.berth("project", "show", "vision"), "tables")
+    refused(b, 2, "say --yes", "project", "delete", "vision")
+    refused(b, 2, "does not take --quota", "project", "list", "--quota", "cpu=1")
+    refused(b, 2, "view, edit or admin behind the last colon, not \"boss\"", "project", "create", "x", "--member", "a:boss")
+    refused(b, 2, "expected RESOURCE=AMOUNT", "project", "create", "x", "--quota", "cpu=-1")
+    refused(b, 3, "gives out no \"nvidia.com/gpus\"; did you mean nvidia.com/gpu?", "project", "create", "x", "--quota",
+            "nvidia.com/gpus=1")
+    refused(b, 3, "there is no ClusterQueue \"nope\"", "project", "create", "x", "--queue", "nope")
+    b.berth("project", "delete", "vision", "--yes")
+    wait_for("vision is gone", lambda: b.kubectl("get", "ns", "vision", ok=False).returncode != 0)
+    wait_for("its queue is gone", lambda: b.kubectl("get", "clusterqueue", "vision", ok=False).returncode != 0)
+    refused(b, 3, "there is no project \"vision\"", "project", "show", "vision")
+
+
+def test_users(b):
+    """People: a token is shown once and counts; whoami; judged as the caller; disabled and removed."""
+    b.berth("project", "create", "speech", "--member", "root:admin")
+    made = seen(b, "user", "add", "eva", "--in", "speech:view", "--group", "leads", "--time", "2h")
+    check(made["user"] == "eva" and made["token"].startswith("berth_"), str(made))
+    listed = [t for t in seen(b, "user", "list")["items"] if t["user"] == "eva"]
+    check(len(listed) == 1 and listed[0]["groups"] == ["leads"] and made["token"] not in str(listed), str(listed))
+    eva = as_user(b, made["token"])
+    said = seen(b, "whoami", "--kubeconfig", eva)
+    check(said["username"] == "eva" and "leads" in said["groups"], str(said))
+    check(b.berth("whoami", "-o", "name", "--kubeconfig", eva).strip() == "eva", "by name")
+    check("eva" in b.berth("whoami", "--kubeconfig", eva), "as a table")
+    refused(b, 4, "cannot", "user", "list", "--kubeconfig", eva)
+    refused(b, 4, "cannot", "user", "add", "joe", "--kubeconfig", eva)
+    refused(b, 4, "cannot", "project", "create", "mine", "--kubeconfig", eva)
+    refused(b, 4, "cannot", "project", "add", "speech", "--member", "eva:admin", "--kubeconfig", eva)
+    check("joe" not in str(seen(b, "user", "list")), "joe has a token")
+    b.kubectl("create", "clusterrole", "namespaces", "--verb=create,delete,get", "--resource=namespaces")
+    b.kubectl("create", "clusterrolebinding", "namespaces", "--clusterrole=namespaces", "--user=eva")
+    refused(b, 4, "cannot create resource \"localqueues\"", "project", "create", "half", "--kubeconfig", eva)
+    wait_for("what was half made is gone", lambda: b.kubectl("get", "ns", "half", ok=False).returncode != 0)
+    second = b.berth("user", "token", "eva").strip()
+    check("eva" in b.berth("whoami", "--kubeconfig", as_user(b, second)), "a second token")
+    check("2 tokens revoked" in b.berth("user", "disable", "eva"), "disable")
+    refused(b, 4, "", "whoami", "--kubeconfig", eva)
+    check("eva" in b.berth("project", "show", "speech"), "still a member")
+    check("out of 1 project\n" in b.berth("user", "remove", "eva"), "remove")
+    check("eva" not in b.berth("project", "show", "speech"), "no member any more")
+    refused(b, 3, "has no token and is in no project", "user", "remove", "eva")
+    refused(b, 2, "does not begin with system:", "user", "add", "system:admin")
+    refused(b, 2, "does not take --in", "user", "token", "eva", "--in", "speech")
+    refused(b, 2, "expected a duration", "user", "token", "eva", "--time", "1w")
+    refused(b, 3, "there is no project \"nope\"", "user", "add", "joe", "--in", "nope")
+    check("joe" not in str(seen(b, "user", "list")), "joe has a token")
+
+
+def as_user(b, token):
+    """A kubeconfig like the administrator's, but with this token."""
+    path = os.path.join(b.root, "kubeconfig-of-a-user")
+    config = json.loads(b.kubectl("config", "view", "--raw", "-o", "json"))
+    config["users"][0]["user"] = {"token": token}
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(config, f)
+    return path
 
 
 def test_streams(b):

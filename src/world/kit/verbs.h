@@ -19,5 +19,6 @@ extern const struct cli_verb world_dashboard; /* a link that signs in */
 extern const struct cli_verb world_image;     /* images of this machine: load, list, prune */
 extern const struct cli_verb
     world_token; /* a bearer token; asks the server, whose Secret it makes */
+extern const struct cli_verb world_user; /* people: tokens, and the projects they are in */
 
 #endif
