@@ -1,9 +1,9 @@
 /*
  * user_verb: `berth user`: people of an embedded Berth: their tokens and the projects that they are in.
  *
- * Berth has no list of users: a user is a name that a credential carries and that roles are given to. `add` therefore is
- * a token and memberships, `disable` revokes every token of the name, `remove` takes the memberships of projects away as
- * well. It lives in world because the form of a token's Secret is the server's. Tokens are printed once; the server
+ * Berth has no list of users: a user is a name that a credential carries and that roles are given to. `add` therefore
+ * is a token and memberships, `disable` revokes every token of the name, `remove` takes the memberships of projects
+ * away as well. It lives in world because the form of a token's Secret is the server's. Tokens are printed once; the server
  * has their hashes. All is asked as the caller, who needs the rights to do it: those of an administrator.
  */
 #include <stdio.h>
@@ -203,13 +203,13 @@ static int revoke(struct cli *c, yyjson_val *tokens, struct str name, size_t *re
     return r;
 }
 
-struct leaving {
+struct user_search {
     struct str name;
     bool found;
 };
 
 static void look_for(void *ctx, const struct team_member *m) {
-    struct leaving *x = ctx;
+    struct user_search *x = ctx;
     x->found |= !m->group && str_eq(m->name, x->name);
 }
 
@@ -222,7 +222,7 @@ static int leave(struct cli *c, struct str name, size_t *ret_n) {
     int r = cli_get(c, cli_path(c, TEAM_RBAC "/v1", "rolebindings", none, none, NULL), &all);
     yyjson_val *items = r == 0 ? json_get(all, STR("items")) : NULL;
     yyjson_arr_foreach(items, i, n, o) {
-        struct leaving x = {.name = name};
+        struct user_search x = {.name = name};
         struct str project = json_str_at(o, "metadata.namespace");
         struct team_member m = {.name = name};
         team_each(o, look_for, &x);

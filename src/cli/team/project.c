@@ -1,13 +1,13 @@
 /*
  * project: `berth project`: namespaces as people see them, with their queues and members.
  *
- * A project is described as one JSON object ({"name", "queues": [{"name", "clusterQueue"}], "members": [{"name", "kind",
- * "role"}]}), from which tables are made. Who may not read RoleBindings or queues sees a project without them.
+ * A project is described as one JSON object ({"name", "queues": [{"name", "clusterQueue"}], "members": [{"name",
+ * "kind", "role"}]}), from which tables are made. Who may not read RoleBindings or queues sees a project without them.
  */
 #include "cli/kit/table.h"
 #include "cli/team/project_private.h"
 
-struct look {
+struct project_look {
     struct cli *c;
     yyjson_val *queues, *bindings; /* lists; NULL: the caller may not read them */
     struct buf *out;
@@ -23,9 +23,9 @@ static int get_list(struct cli *c, struct str path, yyjson_val **ret) {
     return r == ERR_FORBIDDEN ? 0 : r;
 }
 
-static int look(struct cli *c, struct str ns, struct look *ret) {
+static int look(struct cli *c, struct str ns, struct project_look *ret) {
     struct str none = {0};
-    *ret = (struct look){.c = c};
+    *ret = (struct project_look){.c = c};
     int r = get_list(c, cli_path(c, PROJECT_KUEUE, "localqueues", ns, none, NULL), &ret->queues);
     return r ? r
              : get_list(c, cli_path(c, TEAM_RBAC "/v1", "rolebindings", ns, none, NULL),
@@ -33,7 +33,7 @@ static int look(struct cli *c, struct str ns, struct look *ret) {
 }
 
 static void add_member(void *ctx, const struct team_member *m) {
-    struct look *x = ctx;
+    struct project_look *x = ctx;
     buf_c(x->out, x->n++ ? "," : "");
     buf_f(x->out, "{\"name\":");
     buf_json(x->out, m->name);
@@ -42,7 +42,7 @@ static void add_member(void *ctx, const struct team_member *m) {
     buf_ch(x->out, '}');
 }
 
-static void describe(struct look *x, struct str name, struct buf *out) {
+static void describe(struct project_look *x, struct str name, struct buf *out) {
     yyjson_val *queues = json_get(x->queues, STR("items")), *o;
     yyjson_val *bindings = json_get(x->bindings, STR("items"));
     size_t i, n;
@@ -131,7 +131,7 @@ static int no_project(struct cli *c, struct str name) {
 }
 
 int project_show(struct cli *c, struct str name) {
-    struct look x;
+    struct project_look x;
     struct buf b;
     yyjson_val *project;
     struct str none = {0};
@@ -183,7 +183,7 @@ static void list_table(struct cli *c, yyjson_val *all) {
     print_table(c, &t);
 }
 
-static void describe_all(struct look *x, yyjson_val *namespaces, struct buf *out) {
+static void describe_all(struct project_look *x, yyjson_val *namespaces, struct buf *out) {
     yyjson_val *items = json_get(namespaces, STR("items")), *o;
     size_t i, n, count = 0;
     buf_c(out, "{\"items\":[");
@@ -199,7 +199,7 @@ static void describe_all(struct look *x, yyjson_val *namespaces, struct buf *out
 
 static int list(struct cli *c) {
     struct str none = {0};
-    struct look x;
+    struct project_look x;
     struct buf b;
     yyjson_val *namespaces, *all, *o;
     size_t i, n;

@@ -12,16 +12,16 @@
 
 enum { QUOTAS_MAX = 32 };
 
-struct quota {
+struct project_quota {
     struct str resource, amount;
     bool used;
 };
 
-struct making {
+struct project_making {
     struct cli *c;
     struct str name;
     const char *queue; /* that it is made after, or leads to */
-    struct quota quotas[QUOTAS_MAX];
+    struct project_quota quotas[QUOTAS_MAX];
     size_t n_quotas;
     struct team_members members;
     bool made_namespace, made_queue;
@@ -29,11 +29,11 @@ struct making {
 
 /* ---- the command line ---- */
 
-static int read_quotas(struct making *m) {
+static int read_quotas(struct project_making *m) {
     struct quantity q;
     const char *text;
     for (size_t i = 0; (text = cli_nth(&m->c->args, "quota", i)) != NULL; i++) {
-        struct quota *x = &m->quotas[i];
+        struct project_quota *x = &m->quotas[i];
         if (i == QUOTAS_MAX) {
             return cli_usage(m->c, "--quota: expected at most %d resources", QUOTAS_MAX);
         }
@@ -54,7 +54,7 @@ static int read_quotas(struct making *m) {
 
 /* ---- the ClusterQueue ---- */
 
-static int limit(struct making *m, yyjson_mut_doc *d, yyjson_mut_val *resource) {
+static int limit(struct project_making *m, yyjson_mut_doc *d, yyjson_mut_val *resource) {
     struct str name = json_mstr_at(resource, "name");
     int r = json_mset_str(d, resource, "nominalQuota", STR("0"));
     json_mdel(resource, STR("borrowingLimit"));
@@ -68,7 +68,7 @@ static int limit(struct making *m, yyjson_mut_doc *d, yyjson_mut_val *resource) 
     return r;
 }
 
-static int limit_all(struct making *m, yyjson_mut_doc *d, yyjson_mut_val *spec) {
+static int limit_all(struct project_making *m, yyjson_mut_doc *d, yyjson_mut_val *spec) {
     yyjson_mut_val *groups = json_mget(spec, STR("resourceGroups")), *group, *flavor, *resource;
     size_t i, k, j, n;
     int r = 0;
@@ -85,7 +85,8 @@ static int limit_all(struct making *m, yyjson_mut_doc *d, yyjson_mut_val *spec) 
     return r;
 }
 
-static int unknown_resource(struct making *m, yyjson_val *queue, const struct quota *q) {
+static int unknown_resource(struct project_making *m, yyjson_val *queue,
+                            const struct project_quota *q) {
     yyjson_val *groups = json_path(queue, "spec.resourceGroups"), *group, *name;
     struct cli *c = m->c;
     size_t i, k, n, n_names, known = 0;
@@ -103,7 +104,7 @@ static int unknown_resource(struct making *m, yyjson_val *queue, const struct qu
                    m->queue, STR_ARG(q->resource), STR_ARG(meant));
 }
 
-static int write_spec(struct making *m, yyjson_val *queue, struct buf *out) {
+static int write_spec(struct project_making *m, yyjson_val *queue, struct buf *out) {
     yyjson_mut_doc *d = json_mut_copy(&m->c->arena, json_get(queue, STR("spec")));
     yyjson_mut_val *spec = d ? yyjson_mut_doc_get_root(d) : NULL;
     yyjson_mut_val *own = spec ? json_mensure(d, spec, "namespaceSelector.matchLabels") : NULL;
@@ -131,7 +132,7 @@ static int write_spec(struct making *m, yyjson_val *queue, struct buf *out) {
     return buf_ok(out);
 }
 
-static int get_queue(struct making *m, yyjson_val **ret) {
+static int get_queue(struct project_making *m, yyjson_val **ret) {
     struct cli *c = m->c;
     struct str none = {0};
     int r =
@@ -156,7 +157,7 @@ static int post(struct cli *c, const char *version, const char *plural, struct s
                        NULL);
 }
 
-static int make_namespace(struct making *m) {
+static int make_namespace(struct project_making *m) {
     struct buf b;
     buf_init(&b, 0);
     buf_c(&b, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":");
@@ -168,7 +169,7 @@ static int make_namespace(struct making *m) {
     return r;
 }
 
-static int make_queues(struct making *m, yyjson_val *queue) {
+static int make_queues(struct project_making *m, yyjson_val *queue) {
     struct cli *c = m->c;
     struct str leads = str_of(m->queue);
     struct buf b;
@@ -191,7 +192,7 @@ static int make_queues(struct making *m, yyjson_val *queue) {
 }
 
 /* Takes back what this command made; c->err stays what it was. */
-static void undo(struct making *m) {
+static void undo(struct project_making *m) {
     struct cli *c = m->c;
     struct str none = {0};
     struct err before = c->err;
@@ -205,7 +206,7 @@ static void undo(struct making *m) {
     c->err = before;
 }
 
-static int make(struct making *m) {
+static int make(struct project_making *m) {
     yyjson_val *queue = NULL;
     bool named = cli_value(&m->c->args, "queue") != NULL; /* the default one may still come */
     int r = named || m->n_quotas ? get_queue(m, &queue) : 0;
@@ -218,7 +219,7 @@ static int make(struct making *m) {
 }
 
 int project_create(struct cli *c, struct str name) {
-    struct making m = {.c = c, .name = name, .queue = cli_value(&c->args, "queue")};
+    struct project_making m = {.c = c, .name = name, .queue = cli_value(&c->args, "queue")};
     m.queue = m.queue ? m.queue : "default";
     int code = read_quotas(&m);
     code = code ? code : team_read(c, &m.members);
