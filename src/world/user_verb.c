@@ -2,9 +2,9 @@
  * user_verb: `berth user`: people of an embedded Berth: their tokens and the projects that they are in.
  *
  * Berth has no list of users: a user is a name that a credential carries and that roles are given to. `add` therefore
- * is a token and memberships, `disable` revokes every token of the name, `remove` takes the memberships of projects
- * away as well. It lives in world because the form of a token's Secret is the server's. Tokens are printed once; the server
- * has their hashes. All is asked as the caller, who needs the rights to do it: those of an administrator.
+ * is a token and memberships, `disable` revokes every token of the name, `remove` takes the memberships of
+ * projects away as well. It lives in world because the form of a token's Secret is the server's. Tokens are printed
+ * once; the server has their hashes. All is asked as the caller, who needs an administrator's rights.
  */
 #include <stdio.h>
 

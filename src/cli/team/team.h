@@ -1,8 +1,8 @@
 /*
  * team: who is in a project, as `berth project` and `berth user` read and write it.
  *
- * A project is a namespace. Its members are the subjects of three RoleBindings in it, one for each role, which this file
- * makes when they are first needed: `project-view`, `project-edit` and `project-admin`, of the ClusterRoles with
+ * A project is a namespace. Its members are the subjects of three RoleBindings in it, one for each role, which this
+ * file makes when they are first needed: `project-view`, `project-edit` and `project-admin`, of the ClusterRoles with
  * those names. A member has one of the roles. RoleBindings with other names are shown and never changed. Everything is
  * asked and written as the caller, so that the server judges it: nobody gives a role with rights that they lack.
  */
