@@ -37,6 +37,8 @@
     KIND(priority_class)                                                                           \
     KIND(storage_class)                                                                            \
     KIND(volume_snapshot_class) KIND(volume_snapshot_content) KIND(volume_snapshot)                \
+    KIND(inference_pool) KIND(inference_objective)                                                 \
+    KIND(cluster_serving_runtime) KIND(inference_service) KIND(llm_service) KIND(serving_runtime)  \
     KIND(cluster_trigger_authentication) KIND(trigger_authentication)                              \
     KIND(admission_check) KIND(cluster_queue) KIND(cohort) KIND(local_queue)                       \
     KIND(resource_flavor) KIND(topology) KIND(workload) KIND(workload_priority_class)              \

@@ -25,6 +25,9 @@ void manifest_defaults(struct manifest_options *o);
 
 /* Each appends YAML documents, every one begun by "---". 0, ERR_NOMEM. */
 int manifest_crds(const struct manifest_options *o, struct buf *out, struct err *err);
+/* The definitions of KServe's kinds, for clusters on which it is not installed. Their label
+ * app.kubernetes.io/name: berth says that they are Berth's to act on. */
+int manifest_serving(const struct manifest_options *o, struct buf *out, struct err *err);
 int manifest_rbac(const struct manifest_options *o, struct buf *out, struct err *err);
 int manifest_deploy(const struct manifest_options *o, struct buf *out, struct err *err);
 

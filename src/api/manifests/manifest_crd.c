@@ -204,7 +204,7 @@ static void write_columns(struct buf *b, const struct kind *k) {
     for (size_t i = 1; i < k->n_columns;
          i++) { /* 0 is the name, which is there without being asked for */
         const struct column *c = &k->columns[i];
-        if (c->path == NULL && c->condition == NULL) {
+        if (c->path == NULL && c->json_path == NULL && c->condition == NULL) {
             continue;
         }
         buf_c(b, n++ ? ",{" : "{");
@@ -213,6 +213,10 @@ static void write_columns(struct buf *b, const struct kind *k) {
         write_text(b, "description", c->doc);
         if (c->condition != NULL) {
             buf_f(b, ",\"jsonPath\":\".status.conditions[?(@.type=='%s')].status\"}", c->condition);
+        } else if (c->json_path != NULL) {
+            buf_c(b, ",\"jsonPath\":");
+            buf_json(b, str_of(c->json_path));
+            buf_ch(b, '}');
         } else {
             buf_f(b, ",\"jsonPath\":\".%s\"}", c->path);
         }
@@ -317,12 +321,22 @@ static void write_definition(struct buf *b, const struct kind *k,
     buf_c(b, "]}}");
 }
 
-bool manifest_defines(const struct kind *k) {
+static bool is_stored(const struct kind *k) {
     return (k->flags & KIND_CUSTOM) && !(k->flags & (KIND_VIRTUAL | KIND_COMPUTED)) &&
            k->notice == NULL;
 }
 
-int manifest_crds(const struct manifest_options *o, struct buf *out, struct err *err) {
+/* Of KServe, whose own definitions another's would replace: they are asked for by name. */
+static bool is_served(const struct kind *k) {
+    return is_stored(k) && strcmp(k->group, "serving.kserve.io") == 0;
+}
+
+bool manifest_defines(const struct kind *k) {
+    return is_stored(k) && !is_served(k);
+}
+
+static int write_those(const struct manifest_options *o, bool (*of)(const struct kind *k),
+                       struct buf *out, struct err *err) {
     size_t n;
     const struct kind *const *kinds = kinds_builtin(&n);
     struct arena a;
@@ -332,7 +346,7 @@ int manifest_crds(const struct manifest_options *o, struct buf *out, struct err 
     buf_init(&text, TEXT_MAX);
     for (size_t i = 0; r == 0 && i < n; i++) {
         yyjson_doc *d;
-        if (!manifest_defines(kinds[i])) {
+        if (!of(kinds[i])) {
             continue;
         }
         buf_reset(&text);
@@ -349,4 +363,12 @@ int manifest_crds(const struct manifest_options *o, struct buf *out, struct err 
     buf_release(&text);
     arena_release(&a);
     return r == ERR_NOMEM ? err_set(err, r, "out of memory") : r;
+}
+
+int manifest_crds(const struct manifest_options *o, struct buf *out, struct err *err) {
+    return write_those(o, manifest_defines, out, err);
+}
+
+int manifest_serving(const struct manifest_options *o, struct buf *out, struct err *err) {
+    return write_those(o, is_served, out, err);
 }

@@ -105,7 +105,7 @@ static const struct field container_port_fields[] = {
       .values = sctp_tcp_udp_values, .doc = "TCP, UDP or SCTP."),
     M(container_port, host_ip, STRING, ONE, "hostIP", 5, .doc = "Address of the node to bind to."),
 };
-static const struct schema schema_container_port = SCHEMA("io.k8s.api.core.v1.ContainerPort",
+const struct schema schema_container_port = SCHEMA("io.k8s.api.core.v1.ContainerPort",
       container_port_fields, sizeof(struct container_port), NULL);
 
 static const struct field config_map_env_source_fields[] = {
@@ -132,7 +132,7 @@ static const struct field env_from_source_fields[] = {
     M(env_from, secret_ref, OBJECT, ONE, "secretRef", 3, .of = &schema_secret_env_source,
       .flags = FIELD_F_OPT, .doc = "Secret to read."),
 };
-static const struct schema schema_env_from_source = SCHEMA("io.k8s.api.core.v1.EnvFromSource",
+const struct schema schema_env_from_source = SCHEMA("io.k8s.api.core.v1.EnvFromSource",
       env_from_source_fields, sizeof(struct env_from), NULL);
 
 static const struct field config_map_key_selector_fields[] = {
@@ -260,7 +260,7 @@ static const struct field volume_mount_fields[] = {
     M(volume_mount, sub_path_expr, STRING, ONE, "subPathExpr", 6,
       .doc = "Path inside the volume to mount, with $(NAME) expanded."),
 };
-static const struct schema schema_volume_mount = SCHEMA("io.k8s.api.core.v1.VolumeMount",
+const struct schema schema_volume_mount = SCHEMA("io.k8s.api.core.v1.VolumeMount",
       volume_mount_fields, sizeof(struct volume_mount), NULL);
 
 static const struct field volume_device_fields[] = {
@@ -340,7 +340,7 @@ static const struct field probe_fields[] = {
     M(probe, termination_grace_period_seconds, INT64, ONE, "terminationGracePeriodSeconds", 7,
       .flags = FIELD_F_OPT, .doc = "Grace period in seconds after this check fails."),
 };
-static const struct schema schema_probe = SCHEMA("io.k8s.api.core.v1.Probe", probe_fields,
+const struct schema schema_probe = SCHEMA("io.k8s.api.core.v1.Probe", probe_fields,
       sizeof(struct probe), NULL);
 
 static const struct field sleep_action_fields[] = {
@@ -452,7 +452,7 @@ static const struct field security_context_fields[] = {
       .of = &schema_app_armor_profile, .flags = FIELD_F_OPT,
       .doc = "AppArmor profile that confines it."),
 };
-static const struct schema schema_security_context = SCHEMA("io.k8s.api.core.v1.SecurityContext",
+const struct schema schema_security_context = SCHEMA("io.k8s.api.core.v1.SecurityContext",
       security_context_fields, sizeof(struct container_security), NULL);
 
 static const struct field container_fields[] = {

@@ -83,7 +83,7 @@ static const struct field pod_security_context_fields[] = {
     F(STRING, ONE, "seLinuxChangePolicy", 13, .flags = FIELD_F_OPT,
       .doc = "How volumes get their SELinux label."),
 };
-static const struct schema schema_pod_security_context = SCHEMA(
+const struct schema schema_pod_security_context = SCHEMA(
       "io.k8s.api.core.v1.PodSecurityContext", pod_security_context_fields,
       sizeof(struct pod_security), NULL);
 
@@ -202,7 +202,7 @@ static const struct field affinity_fields[] = {
     F(OBJECT, ONE, "podAntiAffinity", 3, .of = &schema_pod_anti_affinity, .flags = FIELD_F_OPT,
       .doc = "Rules on being far from other pods."),
 };
-static const struct schema schema_affinity =
+const struct schema schema_affinity =
     SCHEMA("io.k8s.api.core.v1.Affinity", affinity_fields, 0, NULL);
 
 static const struct field toleration_fields[] = {
@@ -225,7 +225,7 @@ static const struct field host_alias_fields[] = {
     M(host_alias, hostnames, STRING, LIST, "hostnames", 2, .flags = FIELD_F_ATOMIC,
       .doc = "Names for the address."),
 };
-static const struct schema schema_host_alias =
+const struct schema schema_host_alias =
     SCHEMA("io.k8s.api.core.v1.HostAlias", host_alias_fields, sizeof(struct host_alias), NULL);
 
 static const struct field pod_dns_config_option_fields[] = {
@@ -273,7 +273,7 @@ static const struct field topology_spread_constraint_fields[] = {
     M(topology_spread, match_label_keys, STRING, LIST, "matchLabelKeys", 8,
       .flags = FIELD_F_ATOMIC, .doc = "Pod labels whose values join the selector."),
 };
-static const struct schema schema_topology_spread_constraint = SCHEMA(
+const struct schema schema_topology_spread_constraint = SCHEMA(
       "io.k8s.api.core.v1.TopologySpreadConstraint", topology_spread_constraint_fields,
       sizeof(struct topology_spread), NULL);
 

@@ -13,7 +13,8 @@
 #define MANAGED "kueue.x-k8s.io/managed" /* label and finalizer */
 #define PODSET "kueue.x-k8s.io/podset"
 #define ROLE "kueue.x-k8s.io/role-hash"
-#define PARENT "kueue.x-k8s.io/pod-suspending-parent" /* its pods have the gate */
+#define PARENT "kueue.x-k8s.io/pod-suspending-parent"       /* its pods have the gate */
+#define PROFILE STR("opendatahub.io/hardware-profile-name") /* may name a queue */
 #define NOT_QUEUED "GPUs are given through a queue: Jobs of this namespace are not queued"
 #define NO_QUEUE "GPUs are given through a queue: label kueue.x-k8s.io/queue-name is missing"
 
@@ -233,6 +234,15 @@ static int check_lasting(const struct judged *j, struct err *err) {
     return !asks || queued || may_bind(j) ? 0 : refuse(err, NO_QUEUE);
 }
 
+/* Its Deployment gets its label: the pods wait in that queue. */
+static int check_model(const struct judged *j, struct err *err) {
+    yyjson_mut_val *spec = json_mget(j->obj, STR("spec"));
+    bool asks = pod_asks_device(json_mpath(spec, "predictor.model")) || pod_asks_device_below(spec);
+    bool fine = !asks || label(j->obj, "kueue.x-k8s.io/queue-name").n > 0 ||
+                annotation(j->obj, PROFILE).n > 0 || has_default_queue(j) || may_bind(j);
+    return fine ? 0 : refuse(err, "metadata.labels: " NO_QUEUE);
+}
+
 static bool same_at(const struct judged *j, const char *path) {
     yyjson_mut_val *now = json_mpath(j->obj, path), *was = json_mpath(j->old, path);
     return now && was ? json_mequal(now, was) : (now == NULL) == (was == NULL);
@@ -286,7 +296,9 @@ static const struct row {
             {"apps", "deployments", check_lasting},
             {"apps", "replicasets", check_lasting},
             {"apps", "statefulsets", check_lasting},
-            {"kueue.x-k8s.io", "workloads", check_workload}};
+            {"kueue.x-k8s.io", "workloads", check_workload},
+            {"serving.kserve.io", "inferenceservices", check_model},
+            {"serving.kserve.io", "llminferenceservices", check_model}};
 
 static const struct row *row_of(const struct kind *k) {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -375,11 +387,31 @@ static int check_made_job(const struct mirror *m, const struct api_request *q, y
     return yyjson_mut_is_true(json_mpath(obj, "spec.suspend")) ? 0 : refuse(err, NOT_QUEUED);
 }
 
+/* A Deployment that serves a model: part of its template is of a runtime, which somebody else may have written. Its
+ * pods are judged as those of any Deployment, which takes a queue on the template for granted. */
+static int check_made_deployment(const struct mirror *m, const struct api_request *q,
+                                 yyjson_mut_val *obj, struct err *err) {
+    yyjson_mut_val *template = json_mpath(obj, "spec.template"), *of = controller_of(obj);
+    if (!str_starts(json_mstr_at(of, "apiVersion"), STR("serving.kserve.io/")) ||
+        !pod_asks_device(json_mget(template, STR("spec")))) {
+        return 0;
+    }
+    if (maker_of(m, q, obj) == NULL) {
+        return refuse(err, "metadata.ownerReferences: what it is made for is not there");
+    }
+    return json_mstr(json_mget(json_mpath(template, "metadata.labels"), QUEUE_LABEL)).n > 0
+               ? 0
+               : refuse(err, NO_QUEUE);
+}
+
 int policy_protect_template(const struct mirror *m, const struct api_request *q,
                             yyjson_mut_val *obj, struct arena *a, struct err *err) {
     bool node = json_mstr_at(obj, "spec.nodeName").n > 0;
     if (strcmp(q->kind->plural, "jobs") == 0 && strcmp(q->kind->group, "batch") == 0) {
         return check_made_job(m, q, obj, err);
+    }
+    if (strcmp(q->kind->plural, "deployments") == 0 && strcmp(q->kind->group, "apps") == 0) {
+        return check_made_deployment(m, q, obj, err);
     }
     if (strcmp(q->kind->plural, "pods") != 0 || q->kind->group[0]) {
         return 0;

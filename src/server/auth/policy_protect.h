@@ -24,7 +24,8 @@ bool policy_is_clusterwide(const struct api_request *q);
 /* obj is about to be stored for q's user, old is NULL on create. 0, ERR_FORBIDDEN, ERR_NOMEM. */
 int policy_protect(struct rbac *b, const struct mirror *m, const struct api_request *q,
                    yyjson_mut_val *obj, const struct object *old, struct arena *a, struct err *err);
-/* A controller is about to create obj as a template in m says. 0, ERR_FORBIDDEN, ERR_NOMEM. */
+/* A controller is about to create obj, or to change a Deployment to it, as a template in m says. 0, ERR_FORBIDDEN,
+ * ERR_NOMEM. */
 int policy_protect_template(const struct mirror *m, const struct api_request *q,
                             yyjson_mut_val *obj, struct arena *a, struct err *err);
 

@@ -451,6 +451,38 @@ static void put_job(struct world *w, const char *ns, const char *name, const cha
     fixture_put(w->m, json);
 }
 
+#define MODEL(label_, gpu_)                                                                        \
+    "{\"metadata\":{\"name\":\"m\",\"namespace\":\"team\",\"labels\":{" label_                     \
+    "}},\"spec\":{\"predictor\":{\"model\":{\"resources\":" gpu_ "}}}}"
+#define MODEL_DEPLOYMENT(uid_, label_, gpu_)                                                       \
+    "{\"metadata\":{\"namespace\":\"team\",\"ownerReferences\":[{\"apiVersion\":"                  \
+    "\"serving.kserve.io/v1beta1\",\"kind\":\"InferenceService\",\"name\":\"m\",\"uid\":\"" uid_   \
+    "\",\"controller\":true}]},\"spec\":{\"template\":{\"metadata\":{\"labels\":{" label_          \
+    "}},\"spec\":{\"containers\":[{\"resources\":" gpu_ "}]}}}}"
+#define IN_QUEUE "\"kueue.x-k8s.io/queue-name\":\"q\""
+
+/* A model's GPU waits in a queue, whether its author or that of its runtime asked for it. */
+static void test_models(void **state) {
+    struct world *w = *state;
+    const char *group = "serving.kserve.io", *kind = "InferenceService";
+    assert_int_equal(tenant(w, group, kind, MODEL(IN_QUEUE, GPU), NULL), 0);
+    assert_int_equal(tenant(w, group, kind, MODEL("", "{}"), NULL), 0);
+    assert_int_equal(tenant(w, group, kind, MODEL("", GPU), NULL), ERR_FORBIDDEN);
+    TOLD("kueue.x-k8s.io/queue-name is missing");
+    assert_int_equal(root(w, group, kind, MODEL("", GPU), NULL), 0);
+    fixture_put(w->m, "{\"apiVersion\":\"serving.kserve.io/v1beta1\",\"kind\":\"InferenceService\","
+                      "\"metadata\":{\"name\":\"m\",\"namespace\":\"team\",\"uid\":\"u\"},"
+                      "\"spec\":{\"predictor\":{}}}");
+    assert_int_equal(made_of(w, "apps", "Deployment", MODEL_DEPLOYMENT("u", IN_QUEUE, GPU)), 0);
+    assert_int_equal(made_of(w, "apps", "Deployment", MODEL_DEPLOYMENT("u", "", "{}")), 0);
+    assert_int_equal(made_of(w, "apps", "Deployment", MODEL_DEPLOYMENT("u", "", GPU)),
+                     ERR_FORBIDDEN);
+    TOLD("kueue.x-k8s.io/queue-name is missing");
+    assert_int_equal(made_of(w, "apps", "Deployment", MODEL_DEPLOYMENT("x", IN_QUEUE, GPU)),
+                     ERR_FORBIDDEN);
+    TOLD("metadata.ownerReferences");
+}
+
 static void test_what_is_made_is_judged_again(void **state) {
     struct world *w = *state;
     put_job(w, "team", "queued", "\"kueue.x-k8s.io/queue-name\":\"q\"", "{}");
@@ -591,6 +623,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_a_workload_has_the_priority_of_its_class, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_what_is_made_is_judged_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_models, setup, teardown),
         cmocka_unit_test_setup_teardown(test_schedules_with_gpus_are_queued, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_decides_is_the_clusters, setup, teardown),
     };

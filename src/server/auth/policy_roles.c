@@ -13,6 +13,10 @@
 #define READ "get list watch"
 #define CHANGE "create delete deletecollection patch update"
 #define SET "patch update"
+#define SERVED "inferenceservices llminferenceservices servingruntimes"
+#define INFERENCE                                                                                  \
+    "inference.networking.k8s.io inference.networking.x-k8s.io",                                   \
+        "inferencepools inferenceobjectives"
 #define KEDA "clustertriggerauthentications triggerauthentications"
 #define HEALTH "/healthz /livez /readyz /version /version/"
 
@@ -107,6 +111,8 @@ static const struct role_rule berth_view[] = {
      READ},
     {"infrastructure.opendatahub.io", "hardwareprofiles", READ},
     {"keda.sh", KEDA, READ},
+    {"serving.kserve.io", SERVED " inferenceservices/status llminferenceservices/status", READ},
+    {INFERENCE, READ},
     {0},
 };
 /* The address of a feed is a secret: who has it can read the calendar. */
@@ -117,6 +123,8 @@ static const struct role_rule berth_edit[] = {
     {"berth.dev", "calendarfeeds/status", READ},
     {"berth.dev", "reservationchecks", "create"},
     {"keda.sh", KEDA, CHANGE},
+    {"serving.kserve.io", SERVED, CHANGE},
+    {INFERENCE, CHANGE},
     {0},
 };
 static const struct role_rule berth_admin[] = {
@@ -154,7 +162,8 @@ static const struct role_rule berth_calendar[] = {
     {"berth.dev",
      "availabilities capacitywindows catalogmodels reservationpolicies fleets fleethistories",
      READ},
-    {"kueue.x-k8s.io", "workloadpriorityclasses", READ}, /* who has work chooses among them */
+    {"kueue.x-k8s.io", "workloadpriorityclasses", READ},   /* who has work chooses among them */
+    {"serving.kserve.io", "clusterservingruntimes", READ}, /* and who has a model */
     {0},
 };
 /* No "*": what mints bearer tokens (tokens) is in the same group, and who writes a status of it decides. */

@@ -207,6 +207,12 @@ static void create(struct writer *w, const char *who, const struct kind *k, stru
     run(j, done, ctx);
 }
 
+/* A served model's Deployment follows what its author, and that of its runtime, write. */
+static bool changes_template(const struct kind *k, const char *subresource) {
+    return strcmp(k->group, "apps") == 0 && strcmp(k->kind, "Deployment") == 0 &&
+           subresource[0] == '\0';
+}
+
 static void patch(struct writer *w, const char *who, const struct kind *k, struct str ns,
                   struct str name, const char *subresource, enum patch_type type, struct str body,
                   write_done *done, void *ctx) {
@@ -224,6 +230,9 @@ static void patch(struct writer *w, const char *who, const struct kind *k, struc
     j->req.subresource = str_of(subresource);
     j->write->body = arena_str(&j->arena, body);
     j->write->type = types[type];
+    if (changes_template(k, subresource)) {
+        j->write->behalf = WRITE_FOR_TEMPLATE;
+    }
     j->req.opt.force = (struct opt_bool){type == PATCH_APPLY, true}; /* of its own it is sure */
     run(j, done, ctx);
 }

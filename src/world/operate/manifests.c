@@ -90,9 +90,8 @@ static const struct part {
     manifest_write *write;
     bool webhooks; /* unless --webhooks says otherwise */
 } parts[] = {
-    {"crds", manifest_crds, false},
-    {"rbac", manifest_rbac, true},
-    {"deploy", manifest_deploy, true},
+    {"crds", manifest_crds, false}, {"serving", manifest_serving, false},
+    {"rbac", manifest_rbac, true},  {"deploy", manifest_deploy, true},
     {"all", write_all, true},
 };
 
@@ -209,7 +208,8 @@ static int run(struct cli *c) {
             return print(c, &parts[i]);
         }
     }
-    return cli_usage(c, "\"%s\": expected crds, rbac, deploy, all, chart or flavors", what);
+    return cli_usage(c, "\"%s\": expected crds, serving, rbac, deploy, all, chart or flavors",
+                     what);
 }
 
 static const char *const yes_no[] = {"yes", "no", NULL};
@@ -228,13 +228,14 @@ const struct cli_verb world_manifests = {
     .group = GROUP_MACHINE,
     .arguments = "PART [DIR]",
     .summary = "print what a cluster needs in order to run Berth",
-    .about = "Prints YAML for kubectl apply, for the namespace given with -n (else berth-system). "
-             "PART is\n"
-             "crds (the kinds), rbac (what Berth may do), deploy (the program and its webhooks), "
-             "all,\n"
-             "chart (all, as a Helm chart written to the folder DIR), or flavors (a ResourceFlavor "
-             "for each GPU product\n"
-             "of the cluster's nodes, the only part that asks a server).",
+    .about =
+        "Prints YAML for kubectl apply, for the namespace given with -n (else berth-system). "
+        "PART is\n"
+        "crds (the kinds), serving (KServe's kinds, where it is not installed), rbac (what Berth "
+        "may do),\ndeploy (the program and its webhooks), all,\n"
+        "chart (all, as a Helm chart written to the folder DIR), or flavors (a ResourceFlavor "
+        "for each GPU product\n"
+        "of the cluster's nodes, the only part that asks a server).",
     .examples =
         "  berth manifests all | kubectl apply -f -\n"
         "  berth manifests deploy --image registry.example.com/berth:0.1.0 --replicas 1\n"

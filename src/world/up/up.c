@@ -608,7 +608,9 @@ static int start(struct up *u, struct err *err) {
     arena_init(&u->arena, ARENA_BYTES_MAX);
     if (u->o.queues_outside &&
         (kinds_hide("kueue.x-k8s.io") != 0 || kinds_hide("visibility.kueue.x-k8s.io") != 0 ||
-         kinds_hide("berth.dev") != 0 || kinds_hide("keda.sh") != 0)) {
+         kinds_hide("berth.dev") != 0 || kinds_hide("keda.sh") != 0 ||
+         kinds_hide("serving.kserve.io") != 0 || kinds_hide("inference.networking.k8s.io") != 0 ||
+         kinds_hide("inference.networking.x-k8s.io") != 0)) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     r = look_at_walls(u, err);
