@@ -11,6 +11,7 @@ import CogIcon from '@patternfly/react-icons/dist/esm/icons/cog-icon';
 import KeyIcon from '@patternfly/react-icons/dist/esm/icons/key-icon';
 import ListIcon from '@patternfly/react-icons/dist/esm/icons/list-icon';
 import ChipIcon from '@patternfly/react-icons/dist/esm/icons/microchip-icon';
+import ServerIcon from '@patternfly/react-icons/dist/esm/icons/server-icon';
 import TreeIcon from '@patternfly/react-icons/dist/esm/icons/sitemap-icon';
 import HomeIcon from '@patternfly/react-icons/dist/esm/icons/tachometer-alt-icon';
 import { lazy, Suspense, useEffect, useState, type ComponentType, type ReactNode } from 'react';
@@ -51,6 +52,7 @@ const BOOK: Entry[] = [
 ];
 const SERVE: Entry[] = [
   { path: 'models', name: n.models, icon: CatalogIcon, screen: lazy(() => import('../screens/models.tsx')) },
+  { path: 'services', name: n.services, icon: ServerIcon, screen: lazy(() => import('../screens/services.tsx')) },
   { path: 'keys', name: n.keys, icon: KeyIcon, screen: lazy(() => import('../screens/keys.tsx')) },
 ];
 const RULE: Entry[] = [

@@ -95,6 +95,16 @@ export const reservationChecks = kind<T.ReservationCheck>(
 export const availabilities = computed<T.Availability>('availabilities', 'Availability', false);
 export const catalogModels = computed<V.CatalogModel>('catalogmodels', 'CatalogModel', false);
 export const modelKeys = kind<V.ModelKey>(BERTH, 'v1alpha1', 'modelkeys', 'ModelKey', true);
+const KSERVE = 'serving.kserve.io';
+export const inferenceServices = kind<V.InferenceService>(KSERVE, 'v1beta1', 'inferenceservices', 'InferenceService', true);
+export const servingRuntimes = kind<V.ServingRuntime>(KSERVE, 'v1alpha1', 'servingruntimes', 'ServingRuntime', true);
+export const clusterServingRuntimes = kind<V.ServingRuntime>(
+  KSERVE,
+  'v1alpha1',
+  'clusterservingruntimes',
+  'ClusterServingRuntime',
+  false,
+);
 export const fleets = computed<T.Fleet>('fleets', 'Fleet', false);
 export const fleetHistories = computed<T.FleetHistory>('fleethistories', 'FleetHistory', false);
 

@@ -2,12 +2,16 @@
 
 import { SearchInput } from '@patternfly/react-core/dist/esm/components/SearchInput';
 import { Switch } from '@patternfly/react-core/dist/esm/components/Switch';
+import { Button } from '@patternfly/react-core/dist/esm/components/Button';
 import { FormSelect, FormSelectOption } from '@patternfly/react-core/dist/esm/components/FormSelect';
 import CatalogIcon from '@patternfly/react-icons/dist/esm/icons/catalog-icon';
-import { useMemo, type ReactNode } from 'react';
+import { useMemo, useState, type ReactNode } from 'react';
 import { setQuery, usePlace } from '../app/router.tsx';
-import { useList } from '../data/hooks.ts';
-import { catalogModels } from '../data/kinds.ts';
+import { useScope } from '../app/scope.tsx';
+import { useAllowed, useList } from '../data/hooks.ts';
+import { catalogModels, inferenceServices } from '../data/kinds.ts';
+import '../book/book.css';
+import { DeployDialog } from '../serve/deploy.tsx';
 import { best, runs } from '../serve/fit.ts';
 import { Details, Marks } from '../serve/fits.tsx';
 import '../serve/serve.css';
@@ -22,14 +26,21 @@ const s = strings.serve.models;
 
 const CONTEXTS = [2048, 4096, 8192, 16384, 32768, 65536, 131072];
 
-function Model(p: { of: CatalogModel }): ReactNode {
+function Model(p: { of: CatalogModel; onDeploy: (() => void) | undefined }): ReactNode {
   const m = p.of.spec;
   const b = best(p.of);
   return (
     <article className="sv-model" aria-label={m.name} data-testid={`model-${p.of.metadata.name}`}>
-      <h2>
-        {m.name} <span className="b-quiet">{m.provider}</span>
-      </h2>
+      <header>
+        <h2>
+          {m.name} <span className="b-quiet">{m.provider}</span>
+        </h2>
+        {p.onDeploy && (
+          <Button variant="secondary" size="sm" onClick={p.onDeploy} aria-label={strings.serve.deploy.title(m.name)}>
+            {strings.serve.deploy.deploy}
+          </Button>
+        )}
+      </header>
       {m.description && <p>{m.description}</p>}
       <p className="sv-facts">
         {m.license && <span>{m.license}</span>}
@@ -60,6 +71,9 @@ function Choices(p: { id: string; label: string; all: string; value: string; of:
 
 export default function Models(): ReactNode {
   const { query } = usePlace();
+  const { project } = useScope();
+  const may = useAllowed('create', inferenceServices, project);
+  const [deploying, setDeploying] = useState<CatalogModel>();
   const text = query.get('q') ?? '';
   const task = query.get('task') ?? '';
   const license = query.get('license') ?? '';
@@ -102,7 +116,7 @@ export default function Models(): ReactNode {
               ) : (
                 <div className="sv-models">
                   {some.map((m) => (
-                    <Model key={m.metadata.name} of={m} />
+                    <Model key={m.metadata.name} of={m} onDeploy={may !== false && project ? () => setDeploying(m) : undefined} />
                   ))}
                 </div>
               )}
@@ -111,6 +125,7 @@ export default function Models(): ReactNode {
           )
         }
       </Ready>
+      {deploying && project && <DeployDialog of={deploying} ns={project} onClose={() => setDeploying(undefined)} />}
     </Screen>
   );
 }

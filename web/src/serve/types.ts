@@ -1,6 +1,6 @@
 // The objects of serving, as far as the screens look at them.
 
-import type { KubeObject } from '../data/types.ts';
+import type { Condition, KubeObject } from '../data/types.ts';
 
 export type Verdict = 'fits' | 'tight' | 'no' | 'unknown';
 
@@ -61,4 +61,36 @@ export interface ModelKey extends KubeObject {
     revoked?: boolean;
   };
   status?: { lastUsed?: string };
+}
+
+export interface InferenceService extends KubeObject {
+  spec: {
+    predictor: {
+      minReplicas?: number;
+      maxReplicas?: number;
+      canaryTrafficPercent?: number;
+      model?: {
+        modelFormat: { name: string; version?: string };
+        runtime?: string;
+        storageUri?: string;
+        args?: string[];
+        resources?: { limits?: Record<string, string | number>; requests?: Record<string, string | number> };
+      };
+    };
+  };
+  status?: {
+    url?: string;
+    conditions?: Condition[];
+    modelStatus?: {
+      transitionStatus?: string;
+      states?: { activeModelState?: string; targetModelState?: string };
+      copies?: { totalCopies?: number; failedCopies?: number };
+      lastFailureInfo?: { reason?: string; message?: string };
+    };
+    components?: { predictor?: { traffic?: { revisionName?: string; latestRevision?: boolean; percent?: number }[] } };
+  };
+}
+
+export interface ServingRuntime extends KubeObject {
+  spec?: { disabled?: boolean; supportedModelFormats?: { name: string; autoSelect?: boolean }[] };
 }
