@@ -162,8 +162,10 @@ enum {
     /* the queues */
     LIMIT_WORKLOADS = 2000000,           /* that wait or hold quota, unless told otherwise */
     LIMIT_WORKLOAD_PODS = 100000,        /* of one that is queued */
-    LIMIT_WORKLOAD_PLACES = 2000,        /* pods with devices that Berth places, and the devices: in one annotation */
-    LIMIT_WORKLOAD_PLAIN = 20000,        /* pods without: that annotation counts those together on a node */
+    LIMIT_WORKLOAD_PLACES = 10000,       /* pods with devices that Berth places, and the devices */
+    LIMIT_WORKLOAD_PLAIN = 20000,        /* pods without */
+    LIMIT_PLAN_BYTES = 8 << 20,          /* of the JSON that says where all of those are */
+    LIMIT_QUEUE_PINS = 2000,             /* places that one ClusterQueue is promised: in one annotation */
 
     /* time zones and calendars */
     LIMIT_ZONE_BYTES = 64 << 10,         /* one TZif file; the largest known has 4 KB */

@@ -27,6 +27,7 @@ static const struct manifest_rule manager_rules[] = {
     {"resource.k8s.io", "resourceclaimtemplates", READ, NULL},
     {"scheduling.k8s.io", "priorityclasses", READ, NULL},
     {"apps", "deployments, replicasets", READ, NULL},
+    {"apps", "controllerrevisions", READ ", create, delete", NULL},
     {"apps", "statefulsets", READ ", patch", NULL},
     {"batch", "jobs", READ ", patch, delete", NULL}, /* deactivated ones are kept for so long */
     {"batch", "jobs/status", "patch", NULL},

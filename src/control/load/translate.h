@@ -69,8 +69,8 @@ void translate_placement_json(const struct seat *first, struct buf *out);
  * Restoring passes over ordinals that the workload has seats for already. */
 void translate_placement_joined(const struct seat *before, const struct seat *first,
                                 struct buf *out);
-int translate_placement_restore(struct str json, struct engine *e, const struct workload_input *w,
-                                struct arena *a, struct err *err);
+int translate_places_restore(yyjson_val *const *lists, size_t n_lists, struct engine *e,
+                             const struct workload_input *w, struct arena *a, struct err *err);
 /* The devices annotation of a bound pod: the seat's devices dealt out to the containers that ask for them. */
 int translate_devices_json(const struct seat *s, const struct pod_spec *p, struct names *resources,
                            struct arena *a, struct buf *out);

@@ -184,28 +184,25 @@ static int restore_item(yyjson_val *item, int64_t n, const int32_t *next, struct
     return r;
 }
 
-int translate_placement_restore(struct str json, struct engine *e, const struct workload_input *w,
-                                struct arena *a, struct err *err) {
-    yyjson_doc *doc;
-    yyjson_val *item;
-    size_t i, max;
-    int64_t n, pods = 0;
+int translate_places_restore(yyjson_val *const *lists, size_t n_lists, struct engine *e,
+                             const struct workload_input *w, struct arena *a, struct err *err) {
     const int32_t *next = next_ordinals(e, w, a);
-    int r = next != NULL ? json_parse(a, json, &doc, err) : ERR_NOMEM;
-    if (r != 0) {
-        return r;
-    }
-    yyjson_val *root = yyjson_doc_get_root(doc);
-    yyjson_arr_foreach(root, i, max, item) {
-        n = item_count(item, pods);
-        r = n > 0 ? restore_item(item, n, next, e, w, a, err)
-                  : err_set(err, ERR_INVALID, "item %zu: expected count and index of pods", i);
-        if (r != 0) {
-            return r;
+    int64_t n, pods = 0;
+    for (size_t l = 0; next != NULL && l < n_lists; l++) {
+        yyjson_val *item;
+        size_t i, max;
+        yyjson_arr_foreach(lists[l], i, max, item) {
+            n = item_count(item, pods);
+            int r =
+                n > 0 ? restore_item(item, n, next, e, w, a, err)
+                      : err_set(err, ERR_INVALID, "item %zu: expected count and index of pods", i);
+            if (r != 0) {
+                return r;
+            }
+            pods += n;
         }
-        pods += n;
     }
-    return 0;
+    return next != NULL ? 0 : ERR_NOMEM;
 }
 
 /* Deals the first `n` devices of a resource that are not yet dealt to one container. */

@@ -17,6 +17,14 @@ static void *view(const struct schema *s, const char *json) {
     return v;
 }
 
+static int placement_restore(struct str json, struct engine *e, const struct workload_input *w,
+                             struct err *err) {
+    yyjson_doc *doc;
+    assert_ok(json_parse(&arena, json, &doc, err), err);
+    yyjson_val *list = yyjson_doc_get_root(doc);
+    return translate_places_restore(&list, 1, e, w, &arena, err);
+}
+
 static int setup(void **state) {
     arena_init(&arena, 4 << 20);
     return 0;
@@ -131,7 +139,7 @@ static void workload_and_placement(void **state) {
                           "\"profileId\":19,\"gpu\":\"GPU-0\",\"profile\":"
                           "\"1g.18gb\",\"start\":6,\"size\":1}]},{\"podSet\":\"main\",\"index\":1,"
                           "\"node\":\"n1\"}]");
-    assert_ok(translate_placement_restore(text, e, &in, &arena, &err), &err);
+    assert_ok(placement_restore(text, e, &in, &err), &err);
     struct buf b;
     buf_init(&b, 0);
     struct seat *s = pool_workload_first(engine_pool(e), STR("u1"));
@@ -167,7 +175,7 @@ static void placement_restored(const char *text, const char *want, int seats) {
     struct buf b;
     int n = 0;
     assert_int_equal(translate_workload(w, STR("q"), &arena, &in), 0);
-    int r = translate_placement_restore(str_of(text), e, &in, &arena, &err);
+    int r = placement_restore(str_of(text), e, &in, &err);
     if (want == NULL) {
         assert_int_equal(r, ERR_INVALID);
         assert_non_null(strstr(err.text, "expected count and index of pods"));

@@ -1,8 +1,9 @@
 /*
  * queue_admit: what is written of a Workload that the engine decided about: why it waits, or what it is given.
  *
- * An admission is two writes at most: the placement, where pods get places of ours, then the admission. When no check
- * is required, or all are Ready already, the Workload is Admitted in the same write that reserves its quota.
+ * An admission is two writes at most: the placement, where pods get places of ours, then the admission; before them
+ * come the parts of a placement that is too long for the annotation (kit/long_note.h). When no check is required, or
+ * all are Ready already, the Workload is Admitted in the same write that reserves its quota.
  */
 #include "api/meta.h"
 #include "control/load/workload_status.h"
@@ -263,19 +264,55 @@ static int admission_written(void *ctx, struct round *r, uint64_t tag,
     return queue_written(ctx, r, tag, res);
 }
 
-size_t queue_placement_room(const struct meta *m) {
-    size_t used = sizeof(PLACEMENT_ANNOTATION) - 1;
-    for (size_t i = 0; i < m->annotations.n; i++) {
-        const struct str_pair *x = &m->annotations.v[i];
-        used += str_is(x->key, PLACEMENT_ANNOTATION) ? 0 : x->key.n + x->value.n;
+struct long_note queue_plan(const struct queue_controller *c) {
+    return (struct long_note){.annotation = PLACEMENT_ANNOTATION,
+                              .label = PLAN_LABEL,
+                              .member = "places",
+                              .kind = c->base.kinds[QK_REVISION],
+                              .mirror = c->env->mirror};
+}
+
+enum work queue_plan_create(struct queue_controller *c, const struct object *o,
+                            const struct long_text *t, round_hook *hook) {
+    const struct long_note plan = queue_plan(c);
+    struct round *r = controller_begin(&c->base);
+    round_on_done(r, hook, c);
+    long_note_create(&plan, o, t, &c->base.arena, r);
+    return round_end(r);
+}
+
+/* The work that needs them comes again when they are there. */
+int queue_plan_written(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
+    if (res->code == 0) {
+        queue_look(ctx, (enum queue_sort)round_key(r).what, round_ns(r), round_name(r), 0);
     }
-    return used < LIMIT_ANNOTATION_BYTES ? LIMIT_ANNOTATION_BYTES - used : 0;
+    return res->code;
+}
+
+void queue_plan_note(struct queue_controller *c, struct queue_work *q, const struct meta *m) {
+    struct str was = meta_annotation(m, PLACEMENT_ANNOTATION);
+    if (long_note_divided(was, &c->base.arena)) {
+        mem_free(q->plan_was);
+        q->plan_was = mem_cstr(was); /* no memory: they go with the Workload */
+    }
+}
+
+void queue_plan_drop(struct queue_controller *c, struct round *r, struct queue_work *q,
+                     const struct object *o) {
+    const struct long_note plan = queue_plan(c);
+    if (q->plan_was != NULL) {
+        arena_reset(&c->base.arena);
+        long_note_drop(&plan, o, str_of(q->plan_was), &c->base.arena, r);
+        mem_free(q->plan_was);
+        q->plan_was = NULL;
+    }
 }
 
 bool queue_unwritable(struct queue_controller *c, const struct workload *w,
                       const struct queue_work *q, struct str *text) {
+    const struct long_note plan = queue_plan(c);
     if (q->unwritable == 0 || q->unwritable != w->metadata->generation || q->edits != c->edits ||
-        q->unwritable_room < queue_placement_room(w->metadata)) {
+        q->unwritable_room < long_note_room(&plan, w->metadata)) {
         return false;
     }
     *text = arena_f(&c->base.arena,
@@ -286,45 +323,70 @@ bool queue_unwritable(struct queue_controller *c, const struct workload *w,
     return true;
 }
 
-/* plan empty: it has none. */
+static int placement_written(void *ctx, struct round *r, uint64_t tag,
+                             const struct write_result *res) {
+    struct queue_controller *c = ctx;
+    struct queue_work *q =
+        res->code == 0 && res->obj != NULL ? map_get(&c->by_uid, res->obj->uid) : NULL;
+    if (q != NULL) {
+        queue_plan_drop(c, r, q, res->obj);
+    }
+    return admission_written(ctx, r, tag, res);
+}
+
+static int parts_written(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
+    return res->code == 0 ? queue_plan_written(ctx, r, tag, res)
+                          : admission_written(ctx, r, tag, res);
+}
+
+/* text empty: it has none. */
 static enum work patch_placement(struct queue_controller *c, const struct object *o,
-                                 const struct workload *w, const struct buf *plan) {
+                                 const struct workload *w, struct queue_work *q, struct str text) {
     struct meta meta = *w->metadata;
     struct workload want = *w;
     want.metadata = &meta;
-    return meta_set(&meta.annotations, &c->base.arena, PLACEMENT_ANNOTATION,
-                    plan->n > 0 ? buf_view(plan) : (struct str){0}) == 0
-               ? queue_edit(c, o, w, &want, admission_written)
+    queue_plan_note(c, q, w->metadata);
+    return meta_set(&meta.annotations, &c->base.arena, PLACEMENT_ANNOTATION, text) == 0
+               ? queue_edit(c, o, w, &want, placement_written)
                : WORK_RETRY;
 }
 
-/* The placement annotation, when it is not as the seats are: true when that was written, and its change brings us back
- * for the admission; or when it is too long: then what was decided is taken back by the work that follows at once. */
+/* The placement annotation, when it is not as the seats are: true when that was written, or what it is to name, and the
+ * change brings us back for the admission; or when it is too long: then what was decided is taken back by the work that
+ * follows at once. */
 static bool write_placement(struct queue_controller *c, const struct object *o,
                             const struct workload *w, struct queue_work *q, enum work *ret) {
     struct str prior = engine_workload_prior(c->engine, o->uid);
     struct seat *first = pool_workload_first(engine_pool(c->engine), o->uid);
     struct seat *before = pool_workload_first(engine_pool(c->engine), prior);
-    size_t room = queue_placement_room(w->metadata);
-    struct buf plan;
-    buf_init(&plan, LIMIT_OBJECT_BYTES);
+    const struct long_note plan = queue_plan(c);
+    struct long_text now;
+    struct buf seats;
+    buf_init(&seats, LIMIT_PLAN_BYTES);
     if (first != NULL || before != NULL) {
-        translate_placement_joined(before, first, &plan);
+        translate_placement_joined(before, first, &seats);
     }
-    int r = buf_ok(&plan);
-    bool news =
-        r != 0 || !str_eq(meta_annotation(w->metadata, PLACEMENT_ANNOTATION), buf_view(&plan));
-    *ret = r != 0 ? WORK_RETRY : WORK_OK;
-    if (news && (r == ERR_TOO_LARGE || plan.n > room)) {
+    int r = buf_ok(&seats);
+    if (r == 0) {
+        r = long_note_make(&plan, o, w->metadata, buf_view(&seats), &c->base.arena, &now);
+    } else {
+        now = (struct long_text){.bytes = LIMIT_PLAN_BYTES,
+                                 .room = long_note_room(&plan, w->metadata)};
+    }
+    bool news = r != 0 || !str_eq(meta_annotation(w->metadata, PLACEMENT_ANNOTATION), now.text);
+    *ret = r != 0 && r != ERR_TOO_LARGE ? WORK_RETRY : WORK_OK;
+    if (r == ERR_TOO_LARGE) {
         q->unwritable = w->metadata->generation;
-        q->unwritable_bytes = r != 0 ? LIMIT_OBJECT_BYTES : plan.n;
-        q->unwritable_room = room;
+        q->unwritable_bytes = now.bytes;
+        q->unwritable_room = now.room;
         queue_look(c, QS_WORKLOAD, q->ns, q->name, 0);
-        *ret = WORK_OK;
+    } else if (r == 0 && now.n_missing > 0) {
+        *ret = queue_plan_create(c, o, &now, parts_written);
+        news = true;
     } else if (news && r == 0) {
-        *ret = patch_placement(c, o, w, &plan);
+        *ret = patch_placement(c, o, w, q, now.text);
     }
-    buf_release(&plan);
+    buf_release(&seats);
     return news;
 }
 

@@ -22,6 +22,8 @@
 #define POOL_COHORT "pool"
 /* Annotation of a ClusterQueue: the GPU places of its pods (queue_pins.c). */
 #define QUEUE_PLACEMENTS "berth.dev/placements"
+/* Label of ControllerRevisions that are parts of a Workload's plan (kit/long_note.h). */
+#define PLAN_LABEL "berth.dev/placement-plan"
 
 struct queue_controller; /* what controller_new makes of the row */
 struct engine;

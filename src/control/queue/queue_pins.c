@@ -36,7 +36,7 @@ static int decode(struct arena *a, struct str text, struct pool_pin **ret, size_
     }
     yyjson_val *root = yyjson_doc_get_root(doc);
     size_t most = yyjson_arr_size(root), n = 0;
-    most = most < LIMIT_WORKLOAD_PLACES ? most : LIMIT_WORKLOAD_PLACES;
+    most = most < LIMIT_QUEUE_PINS ? most : LIMIT_QUEUE_PINS;
     struct pool_pin *pins = ARENA_ARRAY(a, struct pool_pin, most + 1);
     yyjson_arr_iter_init(root, &it);
     while (pins != NULL && n < most && (v = yyjson_arr_iter_next(&it)) != NULL) {

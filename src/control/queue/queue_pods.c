@@ -394,6 +394,7 @@ static int after_plan(void *ctx, struct round *r, uint64_t tag, const struct wri
         res->code == 0 && res->obj != NULL ? map_get(&c->by_uid, res->obj->uid) : NULL;
     if (q != NULL) {
         q->plan_kept = (uint32_t)tag;
+        queue_plan_drop(c, r, q, res->obj);
         queue_look(c, QS_POD, round_ns(r), round_name(r), 0); /* now it may be bound */
     }
     return res->code;
@@ -413,19 +414,30 @@ static bool keep_plan(struct queue_controller *c, const struct object *o, const 
     }
     struct meta meta = *view->metadata;
     struct round *round = NULL;
-    size_t room = queue_placement_room(view->metadata);
-    buf_init(&plan, LIMIT_OBJECT_BYTES);
+    const struct long_note note = queue_plan(c);
+    struct long_text text;
+    buf_init(&plan, LIMIT_PLAN_BYTES);
     buf_init(&body, LIMIT_OBJECT_BYTES);
     translate_placement_json(pool_workload_first(engine_pool(c->engine), s->workload), &plan);
     int r = buf_ok(&plan);
-    if (r == ERR_TOO_LARGE || plan.n > room) {
-        *ret = say_too_long(c, o, p, plan.n, room);
+    if (r == 0) {
+        r = long_note_make(&note, w, view->metadata, buf_view(&plan), &c->base.arena, &text);
+    } else {
+        text = (struct long_text){.bytes = plan.n, .room = long_note_room(&note, view->metadata)};
+    }
+    if (r == ERR_TOO_LARGE) {
+        *ret = say_too_long(c, o, p, text.bytes, text.room);
+    } else if (r == 0 && text.n_missing > 0) {
+        *ret = queue_plan_create(c, w, &text, queue_plan_written);
     } else if (r == 0) {
-        r = meta_set(&meta.annotations, &c->base.arena, PLACEMENT_ANNOTATION, buf_view(&plan));
+        r = meta_set(&meta.annotations, &c->base.arena, PLACEMENT_ANNOTATION, text.text);
         if (r == 0) {
             r = edit_write_meta(w, EDIT_VERSION, view->metadata, &meta, &body);
         }
         round = r == 0 ? controller_begin(&c->base) : NULL;
+    }
+    if (round != NULL) {
+        queue_plan_note(c, q, view->metadata);
     }
     if (round != NULL) {
         round_on_done(round, after_plan, c);

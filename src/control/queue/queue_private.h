@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "control/kit/controller.h"
 #include "control/kit/edit.h"
+#include "control/kit/long_note.h"
 #include "control/load/queue_settings.h"
 #include "control/queue/queue_controller.h"
 #include "control/queue/queue_metrics.h"
@@ -28,7 +29,8 @@ enum queue_kind { /* those it looks at, in the order of its row */
                   QK_CHECK, /* AdmissionCheck */
                   QK_RUNTIME_CLASS,
                   QK_TOPOLOGY,
-                  QK_CLAIM, /* PersistentVolumeClaim */
+                  QK_CLAIM,    /* PersistentVolumeClaim */
+                  QK_REVISION, /* ControllerRevision */
                   QK_COUNT,
 };
 
@@ -131,6 +133,7 @@ struct queue_work {
         plan_kept;      /* pods were given other places: the newest, and the one that is written */
     int64_t unwritable; /* generation of which a placement was too long to be written; 0: none */
     size_t unwritable_bytes, unwritable_room; /* how long, and what there was room for */
+    char *plan_was;   /* the annotation before, when it named revisions; NULL: none to remove */
     bool elastic;     /* one of an elastic Job: it may shrink, and be replaced (queue_slices.c) */
     bool gated;       /* it would preempt, but a gate of its own is closed */
     bool bypassed;    /* its condition says that one like it was refused, not why (queue_admit.c) */
@@ -234,8 +237,17 @@ void queue_cluster_soon(struct queue_controller *c, struct str name);
 
 /* queue_workload.c */
 enum work queue_workload_work(struct queue_controller *c, struct str ns, struct str name);
-/* queue_admit.c: the bytes that its other annotations leave to its placement. */
-size_t queue_placement_room(const struct meta *m);
+/* queue_admit.c: how the placement of a Workload is written. */
+struct long_note queue_plan(const struct queue_controller *c);
+/* Writes the revisions that are missing, as a whole round. */
+enum work queue_plan_create(struct queue_controller *c, const struct object *o,
+                            const struct long_text *t, round_hook *hook);
+int queue_plan_written(void *ctx, struct round *r, uint64_t tag, const struct write_result *res);
+/* Before another placement is written: the one that was, if it named revisions; and once that has succeeded, in the
+ * same round: those go. */
+void queue_plan_note(struct queue_controller *c, struct queue_work *q, const struct meta *m);
+void queue_plan_drop(struct queue_controller *c, struct round *r, struct queue_work *q,
+                     const struct object *o);
 /* queue_admit.c: its places were decided, and are too much to be written; it waits until it asks for something else,
  * its other annotations leave more room, or queues are edited. *text: that. */
 bool queue_unwritable(struct queue_controller *c, const struct workload *w,

@@ -177,6 +177,7 @@ void queue_work_free(struct queue_controller *c, struct queue_work *q) {
     classes_leave(c, q);
     map_del(&c->by_uid, q->uid);
     queue_work_clear(q);
+    mem_free(q->plan_was);
     mem_free(q);
 }
 
@@ -219,6 +220,29 @@ static void admitted_counts(const struct workload *w, struct workload_input *in)
     }
 }
 
+/* Its seats, by what is written of them. */
+static int restore(struct queue_controller *c, const struct workload *w,
+                   const struct workload_input *in) {
+    const struct long_note note = queue_plan(c);
+    struct str text = meta_annotation(w->metadata, PLACEMENT_ANNOTATION);
+    struct err err = {0};
+    yyjson_val **lists;
+    size_t n;
+    if (str_empty(text)) {
+        return 0;
+    }
+    int r = long_note_read(&note, w->metadata->namespace, in->uid, text, &c->base.arena, &lists, &n,
+                           &err);
+    if (r == 0) {
+        r = translate_places_restore(lists, n, c->engine, in, &c->base.arena, &err);
+    }
+    if (r != 0 || err.code != 0) {
+        log_warn(c->env->log, "workload %.*s/%.*s: %s: %s", STR_ARG(w->metadata->namespace),
+                 STR_ARG(w->metadata->name), PLACEMENT_ANNOTATION, err.text);
+    }
+    return r;
+}
+
 static int hold(struct queue_controller *c, const struct workload *w, struct queue_work *q) {
     struct workload_input in;
     struct held_amount *held;
@@ -242,15 +266,9 @@ static int hold(struct queue_controller *c, const struct workload *w, struct que
     if (r != 0) {
         return r;
     }
-    struct str plan = meta_annotation(w->metadata, PLACEMENT_ANNOTATION);
-    if (!str_empty(plan) && ((q->elastic && !q->written) ||
-                             pool_workload_first(engine_pool(c->engine), q->uid) == NULL)) {
-        struct err err = {0};
-        r = translate_placement_restore(plan, c->engine, &in, &c->base.arena, &err);
-        if (r != 0) {
-            log_warn(c->env->log, "workload %.*s/%.*s: %s: %s", STR_ARG(q->ns), STR_ARG(q->name),
-                     PLACEMENT_ANNOTATION, err.text);
-        }
+    if ((q->elastic && !q->written) ||
+        pool_workload_first(engine_pool(c->engine), q->uid) == NULL) {
+        r = restore(c, w, &in);
     }
     if (conditions_true(&w->status->conditions, "Admitted")) {
         engine_workload_admitted(c->engine, q->uid);

@@ -168,15 +168,15 @@ static void devices_count(void **state) {
     assert_string_equal(w.story, "+low ");
     sized(&w, "high", "q", 9, 2, LIMIT_WORKLOAD_PLACES / 2 + 1, ONE);
     assert_string_equal(w.story, "");
-    assert_non_null(strstr(w.text, "2002 places, and one workload may have at most 2000"));
+    assert_non_null(strstr(w.text, "10002 places, and one workload may have at most 10000"));
     sized(&w, "full", "q", 9, 3, LIMIT_WORKLOAD_PLACES - 13, ONE); /* and its quota is not there */
     assert_string_equal(w.story, "");
     assert_string_equal(w.reason, "WaitingForPlacement");
-    assert_string_equal(w.text,
-                        "the preemption of 1 workload(s) would not help: then its pods and "
-                        "their devices would take 3974 places, and one workload may have at "
-                        "most 2000: let it ask for fewer at once, or make several of it (pod set "
-                        "main)");
+    assert_string_equal(
+        w.text, "the preemption of 1 workload(s) would not help: then its pods and "
+                "their devices would take 19974 places, and one workload may have "
+                "at most 10000: let it ask for fewer at once, or make several of it (pod set "
+                "main)");
     assert_true(holds(&w, "low"));
     engine_free(w.e);
 }

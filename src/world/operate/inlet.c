@@ -94,6 +94,7 @@ static void follow(struct inlet *in, struct inlet_source *s) {
         .kind = s->kind,
         .ns = s->of.ns,
         .field_selector = s->of.field_selector,
+        .label_selector = s->of.label_selector,
         .trim = operate_trim,
         .synced = synced,
         .ctx = in,

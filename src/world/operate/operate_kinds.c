@@ -5,6 +5,7 @@
 #include "api/webhooks.h"
 #include "control/control.h"
 #include "control/load/integration.h"
+#include "control/queue/queue_controller.h"
 #include "kube/writer.h"
 
 #define KUEUE "kueue.x-k8s.io"
@@ -104,6 +105,12 @@ size_t operate_kinds(const struct operate_reads *r,
                 .required = rows[i].required,
             };
         }
+    }
+    if (set & CONTROL_QUEUES) {
+        ret[n++] = (struct operate_kind){
+            .kind = kind_by_name(STR("apps"), STR("ControllerRevision")),
+            .label_selector = STR(PLAN_LABEL), /* not those of DaemonSets and StatefulSets */
+        };
     }
     for (size_t i = 0; i < n_foreign && (set & CONTROL_JOB_QUEUE); i++) {
         if (n < OPERATE_KINDS_MAX - 8 &&

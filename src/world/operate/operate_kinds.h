@@ -14,8 +14,8 @@ struct operate_kind {
     bool required; /* nothing begins without it; others are followed when they are served */
     /* A row of api/kinds/kinds_foreign.h: becomes a kind (kinds_add) when it is served */
     bool foreign;
-    struct str ns; /* empty: all */
-    struct str field_selector;
+    struct str ns;                             /* empty: all */
+    struct str field_selector, label_selector; /* empty: all */
 };
 
 struct operate_reads {
