@@ -1,9 +1,10 @@
 /*
  * gateway: the workers that pass requests for models on to servers.
  *
- * A gateway has one thread for each worker, each with its own event loop, listening socket (SO_REUSEPORT), connections
- * to servers and view of their load. Workers share the routes (immutable, counted), the limits of keys, and what
- * the interfaces below share. Everything is decided from memory; the API server is never asked while a request waits.
+ * A gateway has one thread for each worker, each with its own event loop, listening socket (SO_REUSEPORT),
+ * connections to servers and view of their load. Workers share the routes (immutable, counted), the limits of keys,
+ * and what the interfaces below share. Everything is decided from memory; the API server is never asked while a
+ * request waits.
  *
  * How a request goes is in docs/gateway.md and, in parts, in the headers of this room and of core/route.
  */
@@ -50,8 +51,8 @@ struct gateway_options {
 /* Starts the workers; they answer 503 until there are routes. ERR_INVALID, ERR_IO, ERR_NOMEM. */
 int gateway_start(const struct gateway_options *o, struct gateway **ret, struct err *err);
 uint16_t gateway_port(const struct gateway *g);
-/* Takes the reference. Any one thread. Workers change over within a turn of their loops; requests that wait are looked
- * at again; no request under way is touched. */
+/* Takes the reference. Any one thread. Workers change over within a turn of their loops; requests that wait are
+ * looked at again; no request under way is touched. */
 void gateway_set_routes(struct gateway *g, struct routes *r);
 /* Accepts no more connections; requests under way, and held ones, may end for up to grace_ms. Then `stopped`
  * is called, on a worker's thread. Once. */

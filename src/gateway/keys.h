@@ -1,9 +1,9 @@
 /*
  * keys: who sends a request, by its bearer token: an interface of the gateway.
  *
- * Whoever keeps the keys (from the API server, or a file) implements it; the gateway calls it on its workers' threads,
- * many at once, once for each request. An implementation answers from memory and never blocks. It sees the token only
- * during the call and keeps at most its SHA-256; the gateway writes it nowhere.
+ * Whoever keeps the keys (from the API server, or a file) implements it; the gateway calls it on its workers'
+ * threads, many at once, once for each request. An implementation answers from memory and never blocks. It sees the
+ * token only during the call and keeps at most its SHA-256; the gateway writes it nowhere.
  *
  * A key that was found stays valid until it is released, also when it is revoked meanwhile: requests under way go on,
  * the next is refused. The gateway calls `find` for every request, so a revocation counts from the moment at which

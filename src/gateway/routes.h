@@ -1,9 +1,10 @@
 /*
  * routes: the gateway's table of models, and of the servers that answer for each: an immutable snapshot.
  *
- * A source (a YAML file, or a watch on the API server) makes a table, adds models, and hands it to gateway_set_routes,
- * which replaces the table of all workers. Nothing in a table changes once it was handed over; a change is a new table.
- * Tables are counted: each request that is under way keeps the one it began with, so that its views stay valid.
+ * A source (a YAML file, or a watch on the API server) makes a table, adds models, and hands it to
+ * gateway_set_routes, which replaces the table of all workers. Nothing in a table changes once it was handed over; a
+ * change is a new table. Tables are counted: each request that is under way keeps the one it began with, so that its
+ * views stay valid.
  *
  *     struct routes *r = routes_new();
  *     routes_add(r, &model, err);        copies everything, checks it
@@ -13,8 +14,8 @@
  * "project/name". routes_find prefers the project of the caller's key; a name that only other projects have is found
  * when exactly one of them has it. Whether the key may use what was found is not decided here (keys.h).
  *
- * Limits: ROUTES_MODELS_MAX models, ROUTES_BYTES_MAX bytes, ENDPOINTS_MAX endpoints and ENDPOINT_GROUPS_MAX backends of
- * a model (core/route/endpoint.h).
+ * Limits: ROUTES_MODELS_MAX models, ROUTES_BYTES_MAX bytes, ENDPOINTS_MAX endpoints and ENDPOINT_GROUPS_MAX backends
+ * of a model (core/route/endpoint.h).
  */
 #ifndef BERTH_GATEWAY_ROUTES_H
 #define BERTH_GATEWAY_ROUTES_H

@@ -15,10 +15,24 @@ static const struct {
               {"image-get", image_get_main},
               {"probe-tls", probe_tls_main}};
 
+/* clang-format off */
 static const struct cli_verb *const machine[] = {
-    &world_up,       &world_operate,   &world_down,  &world_node, &world_backup,
-    &world_restore,  &world_dashboard, &world_token, &world_user, &world_image,
-    &world_simulate, &world_manifests, NULL};
+    &world_up,
+    &world_operate,
+    &world_gateway,
+    &world_down,
+    &world_node,
+    &world_backup,
+    &world_restore,
+    &world_dashboard,
+    &world_token,
+    &world_user,
+    &world_image,
+    &world_simulate,
+    &world_manifests,
+    NULL,
+};
+/* clang-format on */
 
 int main(int argc, char **argv) {
     for (size_t i = 0; argc > 1 && i < sizeof(hidden) / sizeof(hidden[0]); i++) {

@@ -1,5 +1,6 @@
 /*
- * verbs: what works on this machine: the processes of Berth, and its data folders. Verbs that ask a server are in cli.
+ * verbs: what works on this machine: the processes of Berth, and its data folders. Verbs that ask a server are in
+ * cli.
  *
  * Exit statuses are those of cli/cli.h.
  */
@@ -16,6 +17,7 @@ extern const struct cli_verb world_backup, world_restore;
 extern const struct cli_verb world_manifests; /* what a cluster needs, printed */
 extern const struct cli_verb world_simulate;  /* the third world: virtual time */
 extern const struct cli_verb world_dashboard; /* a link that signs in */
+extern const struct cli_verb world_gateway;   /* requests for models */
 extern const struct cli_verb world_image;     /* images of this machine: load, list, prune */
 extern const struct cli_verb
     world_token; /* a bearer token; asks the server, whose Secret it makes */
