@@ -8,6 +8,7 @@
 #include "net/peers/http_peer.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "net/loop_uv.h"
@@ -53,6 +54,8 @@ struct http_peers {
     struct http_ask *conns;
     struct http_ask *next; /* of the sweep under way */
     size_t handles;
+    int (*make)(void *ctx, bool v6); /* NULL: sockets are our own */
+    void *make_ctx;
     char read_buf[READ_BYTES];
 };
 
@@ -343,6 +346,11 @@ void http_peers_free(struct http_peers *p) {
     maybe_free(p);
 }
 
+void http_peers_sockets(struct http_peers *p, int (*make)(void *ctx, bool v6), void *ctx) {
+    p->make = make;
+    p->make_ctx = ctx;
+}
+
 int http_peer_new(struct http_peers *p, struct str address, uint16_t port, size_t idle_max,
                   struct http_peer **ret, struct err *err) {
     char text[64];
@@ -388,6 +396,19 @@ static void begin(struct http_ask *c, const struct http_ask_options *o) {
     }
 }
 
+static bool take_socket(struct http_ask *c, const struct http_peer *p) {
+    struct http_peers *ps = p->peers;
+    if (ps->make == NULL) {
+        return true;
+    }
+    int fd = ps->make(ps->make_ctx, p->at.ss_family == AF_INET6);
+    if (fd != -1 && uv_tcp_open(&c->tcp, fd) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd != -1;
+}
+
 static struct http_ask *connect_new(struct http_peer *p, const struct http_ask_options *o) {
     struct http_peers *ps = p->peers;
     struct http_ask *c = mem_zalloc(sizeof(*c));
@@ -411,7 +432,8 @@ static struct http_ask *connect_new(struct http_peer *p, const struct http_ask_o
     ps->conns = c;
     begin(c, o);
     c->until = clock_mono(ps->clock) + o->connect_ms * NS_PER_MS;
-    if (uv_tcp_connect(&c->connect, &c->tcp, (const struct sockaddr *)&p->at, on_connect) != 0) {
+    if (!take_socket(c, p) ||
+        uv_tcp_connect(&c->connect, &c->tcp, (const struct sockaddr *)&p->at, on_connect) != 0) {
         conn_close(c);
         return NULL;
     }

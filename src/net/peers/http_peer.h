@@ -24,6 +24,10 @@ struct http_peers *http_peers_new(struct loop *l, int64_t idle_ms);
 /* All peers must have been freed. NULL is a no-op. */
 void http_peers_free(struct http_peers *p);
 
+/* Connections begin with sockets of `make`'s: TCP, of IPv6 or IPv4, in another network namespace. They become this
+ * room's; -1: there is none now. For servers that the machine's own network does not reach. */
+void http_peers_sockets(struct http_peers *p, int (*make)(void *ctx, bool v6), void *ctx);
+
 /* address: IPv4 or IPv6. idle_max: unused connections that are kept. ERR_INVALID, ERR_NOMEM. */
 int http_peer_new(struct http_peers *p, struct str address, uint16_t port, size_t idle_max,
                   struct http_peer **ret, struct err *err);

@@ -1,6 +1,8 @@
 /* Tests of http_peer against our own server on the same loop. */
 #include "net/peers/http_peer.h"
 
+#include <sys/socket.h>
+
 #include "base/test.h"
 #include "net/http_server.h"
 
@@ -172,6 +174,35 @@ static void test_refused(void **state) {
     assert_int_equal(http_peer_new(w->peers, STR("host"), 1, 1, &p, &err), ERR_INVALID);
 }
 
+static int make_socket(void *ctx, bool v6) {
+    int *left = ctx;
+    assert_false(v6);
+    return *left > 0 ? ((*left)--, socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) : -1;
+}
+
+static void test_sockets_of_others(void **state) {
+    struct world *w = *state;
+    int left = 1;
+    const struct str part = STR("GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
+    const struct http_ask_options o = {.parts = &part,
+                                       .n_parts = 1,
+                                       .connect_ms = 5000,
+                                       .first_ms = 60000,
+                                       .idle_ms = 60000,
+                                       .fresh = true,
+                                       .head = on_head,
+                                       .body = on_bytes,
+                                       .done = on_done,
+                                       .ctx = w};
+    http_peers_sockets(w->peers, make_socket, &left);
+    ask(w, "/a", STR("question"), 60000);
+    assert_int_equal(w->end, HTTP_ASK_WHOLE);
+    assert_int_equal(left, 0);
+    assert_null(http_ask(w->peer, &o)); /* there is none to have */
+    ask(w, "/a", STR("again"), 60000);  /* the connection that stands goes on */
+    assert_int_equal(w->end, HTTP_ASK_WHOLE);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
@@ -179,6 +210,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_cancelled, setup, teardown),
         cmocka_unit_test_setup_teardown(test_late, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sockets_of_others, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
