@@ -33,6 +33,7 @@
 #include "control/see/see.h"
 #include "control/series/calendar_feed.h"
 #include "control/series/reservation_series.h"
+#include "control/serve/serve.h"
 #include "control/volumes/volumes.h"
 
 /* In the order in which they are made. */
@@ -69,6 +70,7 @@ static const struct controller_row *const parts[] = {
     &booking_objects_controller,
     &endpoint_slice_controller,
     &volumes_controller,
+    &serve_controller,
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };

@@ -30,10 +30,10 @@ static void test_lists(void **state) {
           "bootstrap,namespaces,service-accounts,garbage-collector,jobs,nodes,roles,event-ttl,"
           "endpoints,cron-jobs,disruptions,quotas,apps,volumes",
           CONTROL_KUBERNETES);
-    reads("kubernetes,kueue,reservations,defaults", 0,
+    reads("kubernetes,kueue,reservations,defaults,serving", 0,
           "queues,job-queue,workloads,reservations,defaults,bootstrap,namespaces,service-accounts,"
           "garbage-collector,jobs,nodes,roles,event-ttl,endpoints,cron-jobs,disruptions,quotas,"
-          "apps,volumes",
+          "apps,volumes,serving",
           CONTROL_ALL);
 }
 

@@ -63,7 +63,7 @@ FOLDERS = {
     "cli/team": "cli/kit",
     "control": "control/apps control/berths control/book control/hold control/kit control/kube control/load "
                "control/queue control/see control/series control/admit control/bounds control/cron control/net "
-               "control/volumes",
+               "control/volumes control/serve",
     "control/apps": "control/kit control/load",
     "control/admit": "control/book control/kit control/load control/series",
     "control/berths": "control/book control/kit control/load control/queue",
@@ -76,6 +76,7 @@ FOLDERS = {
     "control/net": "control/kit",
     "control/queue": "control/kit control/load control/volumes",
     "control/see": "control/kit control/load control/queue",
+    "control/serve": "control/kit control/load",
     "control/series": "control/book control/kit",
     "control/volumes": "control/kit",
     "core/admit": "core/mig core/place core/queue core/quota",

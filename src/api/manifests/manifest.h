@@ -25,12 +25,13 @@ void manifest_defaults(struct manifest_options *o);
 
 /* Each appends YAML documents, every one begun by "---". 0, ERR_NOMEM. */
 int manifest_crds(const struct manifest_options *o, struct buf *out, struct err *err);
-/* The definitions of KServe's kinds, for clusters on which it is not installed. Their label
- * app.kubernetes.io/name: berth says that they are Berth's to act on. */
+/* The definitions of KServe's kinds and the rights to act on them, for clusters on which it is not installed. Their
+ * label app.kubernetes.io/name: berth says that they are Berth's to act on. */
 int manifest_serving(const struct manifest_options *o, struct buf *out, struct err *err);
 int manifest_rbac(const struct manifest_options *o, struct buf *out, struct err *err);
 int manifest_deploy(const struct manifest_options *o, struct buf *out, struct err *err);
 
+void manifest_serving_role(const struct manifest_options *o, struct buf *out);
 /* For the files that print: whether a cluster gets a definition of the kind from us. */
 struct kind;
 bool manifest_defines(const struct kind *k);

@@ -370,5 +370,7 @@ int manifest_crds(const struct manifest_options *o, struct buf *out, struct err 
 }
 
 int manifest_serving(const struct manifest_options *o, struct buf *out, struct err *err) {
-    return write_those(o, is_served, out, err);
+    int r = write_those(o, is_served, out, err);
+    manifest_serving_role(o, out);
+    return r ? r : buf_ok(out);
 }

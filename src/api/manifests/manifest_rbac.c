@@ -55,6 +55,22 @@ static const struct manifest_rule manager_rules[] = {
     {"kueue.x-k8s.io", "cohorts", "create", NULL},
     {"infrastructure.opendatahub.io", "hardwareprofiles", READ ", create, patch, delete", NULL},
 };
+/* Only where Berth serves models: the objects of a service. */
+static const struct manifest_rule serving_rules[] = {
+    {"serving.kserve.io",
+     "inferenceservices, llminferenceservices, servingruntimes, clusterservingruntimes", READ,
+     NULL},
+    {"serving.kserve.io", "inferenceservices/status, llminferenceservices/status", "patch", NULL},
+    {"serving.kserve.io", "inferenceservices/finalizers, llminferenceservices/finalizers", "update",
+     NULL},
+    {"apps", "deployments", READ ", create, patch, delete", NULL},
+    {"", "services", READ ", create, patch, delete", NULL},
+    {"apps", "replicasets", READ, NULL},
+    {"", "pods", READ, NULL},
+    {"kueue.x-k8s.io", "workloads", READ, NULL},
+    {"infrastructure.opendatahub.io", "hardwareprofiles", READ, NULL},
+    {"apiextensions.k8s.io", "customresourcedefinitions", READ, NULL},
+};
 /* Only with webhooks: their certificate is made known to the API server. */
 static const struct manifest_rule webhook_rules[] = {
     {"admissionregistration.k8s.io",
@@ -243,6 +259,18 @@ static const char bindings[] =
     "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: berth-own}\n"
     "subjects:\n"
     "- {kind: ServiceAccount, name: berth-controller, namespace: @ns@}\n";
+
+void manifest_serving_role(const struct manifest_options *o, struct buf *out) {
+    write_role(out, "ClusterRole", "berth-serving", "");
+    buf_c(out, "rules:\n");
+    write_rules(out, serving_rules, COUNT(serving_rules));
+    write_role(out, "ClusterRoleBinding", "berth-serving", "");
+    manifest_fill(out,
+                  "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "
+                  "berth-serving}\nsubjects:\n- {kind: ServiceAccount, name: berth-controller, "
+                  "namespace: @ns@}\n",
+                  o);
+}
 
 int manifest_rbac(const struct manifest_options *o, struct buf *out, struct err *err) {
     manifest_fill(out, account, o);

@@ -27,7 +27,8 @@ enum control_set {
     CONTROL_APPS = 1 << 16,      /* what runs as long as it is wanted: Deployments, StatefulSets */
     CONTROL_ENDPOINTS = 1 << 17, /* EndpointSlices of Services */
     CONTROL_VOLUMES = 1 << 18,   /* claims, volumes, snapshots */
-    CONTROL_ALL = (1 << 19) - 1,
+    CONTROL_SERVING = 1 << 19,   /* InferenceServices: their Deployments and Services */
+    CONTROL_ALL = (1 << 20) - 1,
     CONTROL_CLUSTER = CONTROL_JOB_QUEUE | CONTROL_QUEUES | CONTROL_WORKLOADS,
     CONTROL_KUBERNETES = CONTROL_ENDPOINTS | CONTROL_BOOTSTRAP | CONTROL_NAMESPACES |
                          CONTROL_SERVICEACCOUNTS | CONTROL_GC | CONTROL_JOBS | CONTROL_NODES |

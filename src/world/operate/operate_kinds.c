@@ -10,6 +10,7 @@
 
 #define KUEUE "kueue.x-k8s.io"
 #define BERTH "berth.dev"
+#define KSERVE "serving.kserve.io"
 #define DEVICES "resource.k8s.io"
 
 static const struct {
@@ -18,7 +19,9 @@ static const struct {
     bool required;
 } rows[] = {
     {KUEUE, "Workload",
-     CONTROL_QUEUES | CONTROL_JOB_QUEUE | CONTROL_WORKLOADS | CONTROL_RESERVATIONS, true},
+     CONTROL_QUEUES | CONTROL_JOB_QUEUE | CONTROL_WORKLOADS | CONTROL_RESERVATIONS |
+         CONTROL_SERVING,
+     true},
     {KUEUE, "ClusterQueue", CONTROL_QUEUES | CONTROL_JOB_QUEUE | CONTROL_RESERVATIONS, true},
     {KUEUE, "LocalQueue", CONTROL_QUEUES | CONTROL_JOB_QUEUE | CONTROL_RESERVATIONS, true},
     {KUEUE, "ResourceFlavor", CONTROL_QUEUES | CONTROL_JOB_QUEUE | CONTROL_RESERVATIONS, true},
@@ -28,7 +31,7 @@ static const struct {
     {KUEUE, "Topology", CONTROL_QUEUES | CONTROL_JOB_QUEUE, false},
     {"", "Namespace", CONTROL_QUEUES | CONTROL_JOB_QUEUE | CONTROL_RESERVATIONS, true},
     {"", "Node", CONTROL_QUEUES | CONTROL_RESERVATIONS, true},
-    {"", "Pod", CONTROL_QUEUES | CONTROL_JOB_QUEUE | CONTROL_JOBS, true},
+    {"", "Pod", CONTROL_QUEUES | CONTROL_JOB_QUEUE | CONTROL_JOBS | CONTROL_SERVING, true},
     {"", "LimitRange", CONTROL_QUEUES, true},
     {"node.k8s.io", "RuntimeClass", CONTROL_QUEUES, false},
     {"scheduling.k8s.io", "PriorityClass", CONTROL_JOB_QUEUE, true},
@@ -38,7 +41,13 @@ static const struct {
     {BERTH, "CapacityWindow", CONTROL_RESERVATIONS, false},
     {BERTH, "ReservationSeries", CONTROL_RESERVATIONS, false},
     {BERTH, "CalendarFeed", CONTROL_RESERVATIONS, false},
-    {"infrastructure.opendatahub.io", "HardwareProfile", CONTROL_RESERVATIONS, false},
+    {"infrastructure.opendatahub.io", "HardwareProfile", CONTROL_RESERVATIONS | CONTROL_SERVING,
+     false},
+    {KSERVE, "InferenceService", CONTROL_SERVING, false},
+    {KSERVE, "LLMInferenceService", CONTROL_SERVING, false},
+    {KSERVE, "ServingRuntime", CONTROL_SERVING, false},
+    {KSERVE, "ClusterServingRuntime", CONTROL_SERVING, false},
+    {"", "Service", CONTROL_SERVING, true},
 };
 
 /* Kinds that Kubernetes serves, as Berth does alone, and that are queued, or passed on the way from a pod. */
@@ -71,6 +80,25 @@ static bool is_queued_kind(const char *group, const char *kind, const struct que
 /* Are devices counted that pods ask for by claim? */
 static bool counts_claims(const struct queue_settings *s) {
     return s != NULL && s->resources.n_devices > 0;
+}
+
+/* Read for models, too, where the ones above did not add them. */
+static size_t add_served(const struct operate_reads *r, struct operate_kind *ret, size_t n) {
+    static const char *const told[][2] = {
+        {"apps", "Deployment"},
+        {"apps", "ReplicaSet"},
+        {"apiextensions.k8s.io", "CustomResourceDefinition"},
+    };
+    for (size_t i = 0; (r->set & CONTROL_SERVING) && i < sizeof told / sizeof *told; i++) {
+        const struct kind *k = kind_by_name(str_of(told[i][0]), str_of(told[i][1]));
+        size_t at = 0;
+        while (at < n && ret[at].kind != k) {
+            at++;
+        }
+        ret[at] = (struct operate_kind){.kind = k, .required = true};
+        n += at == n;
+    }
+    return n;
 }
 
 static size_t add_webhooks(const struct operate_reads *r, struct operate_kind *ret, size_t n) {
@@ -128,7 +156,8 @@ size_t operate_kinds(const struct operate_reads *r,
             ret[n++] = (struct operate_kind){.kind = &foreign[i], .foreign = true};
         }
     }
-    return r->webhooks ? add_webhooks(r, ret, n) : n;
+    n = r->webhooks ? add_webhooks(r, ret, n) : n;
+    return add_served(r, ret, n);
 }
 
 /* ---- trimming ---- */
@@ -173,11 +202,22 @@ static bool is_queued(yyjson_mut_val *pod) {
            json_mget(labels, STR(KUEUE "/pod-group-name"));
 }
 
+/* The state of its model server is told. */
+static bool is_served(yyjson_mut_val *pod) {
+    yyjson_mut_val *labels = json_mpath(pod, "metadata.labels");
+    return json_mget(labels, STR(KSERVE "/inferenceservice")) ||
+           str_is(json_mstr(json_mget(labels, STR("app.kubernetes.io/part-of"))),
+                  "llminferenceservice");
+}
+
 static void trim_pod(yyjson_mut_val *pod) {
     yyjson_mut_val *spec = json_mget(pod, STR("spec")), *status = json_mget(pod, STR("status"));
-    if (is_queued(pod)) {
+    if (is_queued(pod) && !is_served(pod)) {
         json_mdel(status, STR("containerStatuses"));
         json_mdel(status, STR("initContainerStatuses"));
+        return;
+    }
+    if (is_served(pod)) {
         return;
     }
     keep(spec, "nodeName nodeSelector schedulerName schedulingGates tolerations priority "

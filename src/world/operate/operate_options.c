@@ -11,7 +11,7 @@
 
 /* A kube-controller-manager's part needs the whole cluster in memory, and the cluster has one already. */
 #define HERE (CONTROL_CLUSTER | CONTROL_RESERVATIONS)
-#define NOT_HERE (CONTROL_ALL & ~(unsigned)(HERE | CONTROL_JOBS))
+#define NOT_HERE (CONTROL_ALL & ~(unsigned)(HERE | CONTROL_JOBS | CONTROL_SERVING))
 enum { WRITES_MAX = 1024, BURST_MAX = 100000 };
 
 static const char *const bools[] = {"true", "false", NULL};

@@ -5,7 +5,10 @@
 #include "control/kit/controller.h"
 #include "world/operate/operate_kinds.h"
 
-enum { FOR_CLUSTERS = CONTROL_CLUSTER | CONTROL_RESERVATIONS | CONTROL_JOBS };
+enum {
+    FOR_CLUSTERS = CONTROL_CLUSTER | CONTROL_RESERVATIONS | CONTROL_JOBS,
+    WATCHED = FOR_CLUSTERS | CONTROL_SERVING, /* its rights are of `berth manifests serving` */
+};
 
 static const struct operate_kind *find(const struct operate_kind *v, size_t n,
                                        const struct kind *k) {
@@ -24,7 +27,7 @@ static void test_kinds(void **state) {
     for (size_t i = 0; i < n; i++) {
         struct operate_kind v[OPERATE_KINDS_MAX];
         struct operate_reads reads = {.set = rows[i]->set, .settings = queue_settings_defaults()};
-        size_t m = rows[i]->set & FOR_CLUSTERS ? operate_kinds(&reads, v) : 0;
+        size_t m = rows[i]->set & WATCHED ? operate_kinds(&reads, v) : 0;
         for (size_t k = 0; m > 0 && k < rows[i]->n_kinds; k++) {
             const struct controller_kind *own = &rows[i]->kinds[k];
             const struct kind *kind = own->kind && !own->embedded
@@ -76,28 +79,19 @@ static bool allowed(const char *role, const char *group, const char *resource, c
     return false;
 }
 
-/* Each write that a row declares is in the manager's role, and its kinds can be read. */
-static void test_role(void **state) {
+/* Each write that a row of the sets declares is in the role, and its kinds can be read. */
+static void rows_are_in(const char *role, unsigned sets) {
     static const struct {
         unsigned may;
         const char *verb, *sub;
     } verbs[] = {
         {0, "list", ""},          {0, "watch", ""},           {MAY_CREATE, "create", ""},
         {MAY_PATCH, "patch", ""}, {MAY_DELETE, "delete", ""}, {MAY_STATUS, "patch", "/status"}};
-    struct manifest_options options;
-    struct buf b;
     size_t n;
-    buf_init(&b, 0);
-    manifest_defaults(&options);
-    assert_int_equal(manifest_rbac(&options, &b, NULL), 0);
-    char *role = strstr(buf_cstr(&b), "kind: ClusterRole\n");
-    assert_non_null(role);
-    *strstr(role, "---") = 0;
     const struct controller_row *const *rows = control_rows(&n);
     for (size_t i = 0; i < n; i++) {
         const struct controller_row *row = rows[i];
-        bool here = (row->set & (CONTROL_CLUSTER | CONTROL_RESERVATIONS)) != 0;
-        for (size_t k = 0; here && k < row->n_kinds; k++) {
+        for (size_t k = 0; (row->set & sets) && k < row->n_kinds; k++) {
             const struct controller_kind *own = &row->kinds[k];
             for (size_t v = 0; own->kind && !own->embedded && v < sizeof verbs / sizeof *verbs;
                  v++) {
@@ -112,7 +106,24 @@ static void test_role(void **state) {
             }
         }
     }
-    buf_release(&b);
+}
+
+static void test_role(void **state) {
+    static int (*const write[])(const struct manifest_options *o, struct buf *out,
+                                struct err *err) = {manifest_rbac, manifest_serving};
+    static const unsigned sets[] = {CONTROL_CLUSTER | CONTROL_RESERVATIONS, CONTROL_SERVING};
+    for (size_t i = 0; i < 2; i++) {
+        struct manifest_options options;
+        struct buf b;
+        buf_init(&b, 0);
+        manifest_defaults(&options);
+        assert_int_equal(write[i](&options, &b, NULL), 0);
+        char *role = strstr(buf_cstr(&b), "kind: ClusterRole\n");
+        assert_non_null(role);
+        *strstr(role, "---") = 0;
+        rows_are_in(role, sets[i]);
+        buf_release(&b);
+    }
 }
 
 int main(void) {
