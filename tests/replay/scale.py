@@ -45,7 +45,13 @@ def whole(tool, folder):
 
 
 # Where the answers stand in the cases of a file: a name at any depth below which everything is an answer.
-ANSWERS = {"hpa.jsonl": {"expect"}}
+ANSWERS = {
+    "hpa.jsonl": {"expect"},
+    "keda_cron.jsonl": {"metricName", "nextStart", "nextEnd", "active", "value"},
+    "keda_decision.jsonl": {"expect"},
+    "keda_formula.jsonl": {"valid", "composite", "error"},
+    "keda_loop.jsonl": {"scaleWrites", "events", "items", "readError", "statusAfter"},
+}
 # Answers that may be anything: amounts that upstream leaves undefined, and texts that are not compared.
 FREE = {"hpa.jsonl": {"message"}}
 

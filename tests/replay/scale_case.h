@@ -13,10 +13,18 @@ enum { SCALE_DIFFERENCE_BYTES = 1 << 20 };
 
 /* True when every answer is as written; else *difference says where and how. `a` is for everything made here. */
 typedef bool scale_replay(yyjson_val *c, struct arena *a, struct buf *difference);
-scale_replay scale_hpa;
+scale_replay scale_hpa, scale_decision, scale_cron, scale_formula, scale_loop;
 
 /* Says in *difference that something is not as written, and is false: `return scale_differs(d, "...")`. */
 bool scale_differs(struct buf *difference, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Shared by the files of ScaledObjects. */
+struct condition_list;
+struct keda_activity_map;
+bool scale_conditions_agree(const struct condition_list *got, yyjson_val *want,
+                            struct buf *difference);
+bool scale_activity_agrees(const struct keda_activity_map *got, yyjson_val *want,
+                           struct buf *difference);
 
 #endif

@@ -18,7 +18,9 @@ static const struct scale_kind {
     const char *file;
     scale_replay *replay;
 } KINDS[] = {
-    {"hpa.jsonl", scale_hpa},
+    {"hpa.jsonl", scale_hpa},        {"keda_decision.jsonl", scale_decision},
+    {"keda_cron.jsonl", scale_cron}, {"keda_formula.jsonl", scale_formula},
+    {"keda_loop.jsonl", scale_loop},
 };
 
 struct scale_options {

@@ -199,7 +199,7 @@ static const struct field hpa_behavior_fields[] = {
     M(hpa_behavior, scale_down, OBJECT, ONE, "scaleDown", 2, .of = &schema_hpa_rules,
       .flags = FIELD_F_OPT, .doc = "Rules for fewer pods."),
 };
-static const struct schema schema_hpa_behavior =
+const struct schema schema_hpa_behavior =
     SCHEMA(V2("HorizontalPodAutoscalerBehavior"), hpa_behavior_fields, sizeof(struct hpa_behavior),
            "How fast the number of pods may change.");
 

@@ -90,7 +90,7 @@ struct hpa {
     struct hpa_status *status;
 };
 
-extern const struct schema schema_hpa, schema_hpa_spec, schema_hpa_status;
+extern const struct schema schema_hpa, schema_hpa_spec, schema_hpa_status, schema_hpa_behavior;
 /* autoscaling/v1: the same object with one target, of the CPU; the rest stands in annotations. */
 extern const struct schema schema_hpa_v1;
 
