@@ -26,6 +26,7 @@ const struct cli_verb *const cli_verbs[] = {
     &cli_top,
     &cli_gpu,
     &cli_fit,
+    &cli_chat,
     &cli_key,
     &cli_project,
     &cli_whoami,
