@@ -17,7 +17,7 @@ enum {
     KEY_MAX = 4096,
 };
 
-struct turn {
+struct chat_turn {
     const char *role;
     struct str text;
 };
@@ -26,7 +26,7 @@ struct chat {
     struct cli *c;
     struct http_client *http;
     struct str url, key, model;
-    struct turn turns[TURNS_MAX];
+    struct chat_turn turns[TURNS_MAX];
     size_t n, bytes;
     struct buf line, said; /* of the answer under way: an event that has not ended, and its text */
     bool starting;         /* the wait for a start was told */
@@ -145,7 +145,7 @@ static int add(struct chat *t, const char *role, struct str text) {
                        "the conversation is too long; begin another with /new");
     }
     t->bytes += text.n;
-    t->turns[t->n++] = (struct turn){role, arena_str(&t->c->arena, text)};
+    t->turns[t->n++] = (struct chat_turn){role, arena_str(&t->c->arena, text)};
     return arena_ok(&t->c->arena) == 0 ? 0 : err_set(&t->c->err, ERR_NOMEM, "out of memory");
 }
 
