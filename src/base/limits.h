@@ -165,7 +165,8 @@ enum {
     LIMIT_WORKLOAD_PLACES = 10000,       /* pods with devices that Berth places, and the devices */
     LIMIT_WORKLOAD_PLAIN = 20000,        /* pods without */
     LIMIT_PLAN_BYTES = 8 << 20,          /* of the JSON that says where all of those are */
-    LIMIT_QUEUE_PINS = 2000,             /* places that one ClusterQueue is promised: in one annotation */
+    LIMIT_QUEUE_PINS = 2000,             /* places that one ClusterQueue or booking is promised */
+    LIMIT_PINS = 50000,                  /* of all; those of bookings beyond are not known before they begin */
 
     /* time zones and calendars */
     LIMIT_ZONE_BYTES = 64 << 10,         /* one TZif file; the largest known has 4 KB */

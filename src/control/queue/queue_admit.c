@@ -33,6 +33,34 @@ static void protect(const struct cluster_state *s, const struct workload *w, int
     }
 }
 
+/* Of a Job: its own limit, which counts from each start. */
+static int64_t deadline_of(struct queue_controller *c, const struct workload *w) {
+    const struct object *o = mirror_by_uid(c->env->mirror, w->metadata->uid);
+    const struct owner_ref *owner = o != NULL ? object_controller(o) : NULL;
+    const struct object *job = owner != NULL ? mirror_owner(c->env->mirror, o->ns, owner) : NULL;
+    yyjson_doc *doc;
+    if (job == NULL || job->kind != c->base.kinds[QK_JOB] ||
+        !str_contains(job->json, STR("\"activeDeadlineSeconds\"")) || /* most have none */
+        object_tree(job, &c->base.arena, &doc, NULL) != 0) {
+        return 0;
+    }
+    return json_i64_at(json_get(yyjson_doc_get_root(doc), STR("spec")), "activeDeadlineSeconds", 0);
+}
+
+/* How many seconds its pods run at most, from its admission on; 0: that is not known. */
+static int32_t run_max(struct queue_controller *c, const struct workload *w) {
+    int64_t most = deadline_of(c, w);
+    if (w->spec != NULL && w->spec->maximum_execution_time_seconds.set) {
+        const struct opt_i32 *past =
+            w->status != NULL ? &w->status->accumulated_past_execution_time_seconds : NULL;
+        int64_t left =
+            w->spec->maximum_execution_time_seconds.v - (past != NULL && past->set ? past->v : 0);
+        left = left > 0 ? left : 1;
+        most = most > 0 && most < left ? most : left;
+    }
+    return most < 0 ? 0 : most < INT32_MAX ? (int32_t)most : INT32_MAX;
+}
+
 int queue_input(struct queue_controller *c, const struct workload *w, struct str cq,
                 struct workload_input *ret) {
     const struct cluster_state *s = cq.n > 0 ? map_get(&c->clusters, cq) : NULL;
@@ -45,6 +73,7 @@ int queue_input(struct queue_controller *c, const struct workload *w, struct str
                 0; /* it grows by slices, never in part */
         }
         ret->replaces = queue_slice_prior(c, w);
+        ret->run_max_s = run_max(c, w);
     }
     return r;
 }

@@ -341,6 +341,11 @@ static int cluster_read(struct queue_controller *c, const struct object *o,
     return engine_queue_put(c->engine, &in);
 }
 
+/* Its places, until it is being prepared. */
+static void on_reservation(void *self, const struct change *ch) {
+    queue_booking_read(self, ch->obj, ch->type == CHANGE_DELETED);
+}
+
 static void on_cluster_queue(void *self, const struct change *ch) {
     struct queue_controller *c = self;
     struct cluster_state *s = queue_cluster(c, ch->obj->name);
@@ -674,7 +679,9 @@ const struct controller_row queue_controller = {
         {"node.k8s.io", "RuntimeClass", on_runtime_class, .first = true, .optional = true},
         NEWER("Topology", on_topology, 0),
         {"", "PersistentVolumeClaim", queue_pods_claim, .first = true, .embedded = true},
-        {"apps", "ControllerRevision", .optional = true, .may = MAY_CREATE | MAY_DELETE}),
+        {"apps", "ControllerRevision", .optional = true, .may = MAY_CREATE | MAY_DELETE},
+        {"berth.dev", "Reservation", on_reservation, .first = true, .optional = true},
+        {"batch", "Job"}),
     .step = step,
     .budget = CONTROLLER_TURN,
     .size = sizeof(struct queue_controller),

@@ -1,22 +1,24 @@
 /*
- * queue_pins: annotation berth.dev/placements of a ClusterQueue: the GPU places of its pods.
+ * queue_pins: places that are promised: those of a ClusterQueue by its annotation berth.dev/placements, and those of a
+ * booking that is confirmed and has not begun, by status.plan of the Reservation.
+ *
+ * A booking is known to placement from its confirmation on: pods that may still run when it begins leave its places
+ * while there are others (core/place/pool.h). When it is being prepared it has a ClusterQueue with that annotation, and
+ * its pins are the queue's from then on.
  *
  *     [{"node":"n1","gpu":"GPU-...","resource":"nvidia.com/mig-2g.35gb","profile":"2g.35gb","start":4,"size":2}]
  *
  * `resource` may be missing: it is told from the profile then, which is empty for a whole GPU. Who may write
  * ClusterQueues may promise places; what cannot be read promises nothing.
  */
+#include "api/tables/view_reservation.h"
 #include "control/queue/queue_private.h"
 
 static bool has_pins(const struct object *o) {
     return o != NULL && str_contains(o->json, STR("\"" QUEUE_PLACEMENTS "\""));
 }
 
-static struct str resource_of(struct arena *a, yyjson_val *v) {
-    struct str said = json_str_at(v, "resource"), profile = json_str_at(v, "profile");
-    if (said.n > 0 || profile.n == 0) {
-        return said.n > 0 ? said : STR(POOL_GPU_RESOURCE);
-    }
+static struct str profile_resource(struct arena *a, struct str profile) {
     struct str name = arena_f(a, "nvidia.com/mig-%.*s", STR_ARG(profile));
     for (size_t i = 0; i < name.n; i++) { /* "1g.18gb+me" */
         if (name.p[i] == '+') {
@@ -24,6 +26,14 @@ static struct str resource_of(struct arena *a, yyjson_val *v) {
         }
     }
     return name;
+}
+
+static struct str resource_of(struct arena *a, yyjson_val *v) {
+    struct str said = json_str_at(v, "resource"), profile = json_str_at(v, "profile");
+    if (said.n > 0 || profile.n == 0) {
+        return said.n > 0 ? said : STR(POOL_GPU_RESOURCE);
+    }
+    return profile_resource(a, profile);
 }
 
 static int decode(struct arena *a, struct str text, struct pool_pin **ret, size_t *ret_n) {
@@ -83,6 +93,55 @@ void queue_pins_read(struct queue_controller *c, struct str name, const struct o
     }
     if (r == ERR_NOMEM && o != NULL) {
         queue_lost(c, o);
+    }
+    if (pool_generation(pool) != before) {
+        queue_kick(c);
+    }
+}
+
+/* ---- bookings that have not begun ---- */
+
+/* Where Berth does not place, no node and no GPU are named: nothing is promised. */
+static size_t booked(const struct reservation_status *s, struct pool_pin *pins, struct arena *a) {
+    size_t n = 0;
+    for (size_t i = 0; i < s->plan.n && n < LIMIT_QUEUE_PINS; i++) {
+        const struct reservation_place *x = &s->plan.v[i];
+        pins[n] =
+            (struct pool_pin){.node = x->node,
+                              .gpu = x->gpu,
+                              .resource = str_empty(x->profile) ? STR(POOL_GPU_RESOURCE)
+                                                                : profile_resource(a, x->profile),
+                              .start = x->start.set ? x->start.v : 0,
+                              .size = x->size,
+                              .from_ns = s->start_ns};
+        n += !str_empty(x->gpu) && pins[n].start >= 0 && pins[n].start < INVENTORY_SLICES_MAX &&
+             x->size >= 0 && x->size <= INVENTORY_SLICES_MAX;
+    }
+    return n;
+}
+
+void queue_booking_read(struct queue_controller *c, const struct object *o, bool gone) {
+    struct pool *pool = engine_pool(c->engine);
+    struct pool_pin *pins = NULL;
+    size_t n = 0;
+    arena_reset(&c->base.arena);
+    const struct reservation *v = gone ? NULL : queue_decode(c, o);
+    if (v != NULL && v->status != NULL && str_is(v->status->phase, "Confirmed") &&
+        v->status->start_ns > 0) {
+        pins = ARENA_ARRAY(&c->base.arena, struct pool_pin, v->status->plan.n + 1);
+        n = pins != NULL ? booked(v->status, pins, &c->base.arena) : 0;
+    }
+    if (n > 0 && pool_pins(pool) + n > LIMIT_PINS) {
+        log_warn(c->env->log,
+                 "reservation %.*s/%.*s: placement does not know of it yet: more than %d "
+                 "places are booked",
+                 STR_ARG(o->ns), STR_ARG(o->name), LIMIT_PINS);
+        n = 0;
+    }
+    uint64_t before = pool_generation(pool);
+    if (arena_ok(&c->base.arena) != 0 || pool_pins_set(pool, o->uid, pins, n) != 0) {
+        log_warn(c->env->log, "reservation %.*s/%.*s: no memory to keep its places", STR_ARG(o->ns),
+                 STR_ARG(o->name));
     }
     if (pool_generation(pool) != before) {
         queue_kick(c);

@@ -141,9 +141,13 @@ bool queue_pod_adopt(struct queue_controller *c, const struct object *o) {
     return said;
 }
 
-static struct place_input place_of(const struct shape *shape, struct str set,
-                                   const struct pool_amount *v, size_t n) {
-    return (struct place_input){.set = set, .shape = shape, .amounts = v, .n_amounts = n};
+static struct place_input place_of(const struct queue_controller *c, const struct shape *shape,
+                                   struct str set, const struct pool_amount *v, size_t n) {
+    return (struct place_input){.set = set,
+                                .shape = shape,
+                                .amounts = v,
+                                .n_amounts = n,
+                                .ends_ns = amount_add(clock_wall(c->env->clock), PLACE_RUN_NS)};
 }
 
 /* Would the pods of a Workload without a plan have more devices with this one than its quota is for? More pods than it
@@ -231,7 +235,7 @@ static int seat_for(struct queue_controller *c, const struct object *o, const st
     shape.together = meta_annotation(p->metadata, "kueue.x-k8s.io/podset-required-topology");
     struct kin kin = kin_of(c, o);
     struct str set = set_of(c, o, kin.workload);
-    struct place_input in = place_of(&shape, set, v, n);
+    struct place_input in = place_of(c, &shape, set, v, n);
     bool placed = false;
     (void)engine_workload_held(c->engine, kin.workload, &n, &in.queue);
     *ret = pool_pod_seat(pool, o->uid);

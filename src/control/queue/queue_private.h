@@ -31,6 +31,8 @@ enum queue_kind { /* those it looks at, in the order of its row */
                   QK_TOPOLOGY,
                   QK_CLAIM,    /* PersistentVolumeClaim */
                   QK_REVISION, /* ControllerRevision */
+                  QK_RESERVATION,
+                  QK_JOB,
                   QK_COUNT,
 };
 
@@ -381,6 +383,8 @@ void queue_usage_local(struct queue_controller *c, struct local_state *l,
 /* queue_pins.c */
 /* The places that a ClusterQueue's annotation promises to it; NULL: it is gone. */
 void queue_pins_read(struct queue_controller *c, struct str name, const struct object *o);
+/* The places of a booking that has not begun. */
+void queue_booking_read(struct queue_controller *c, const struct object *o, bool gone);
 
 /* queue_topology.c */
 bool queue_flavor_named(struct queue_controller *c, struct str flavor); /* by a ClusterQueue */

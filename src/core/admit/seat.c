@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "core/admit/engine_private.h"
 #include "core/admit/nominate.h"
@@ -49,6 +50,12 @@ static void places_add(struct places *x, struct str set, int64_t of_one, int32_t
                               .most = most};
 }
 
+/* By when its pods have ended, if it is admitted now. */
+static int64_t ends(const struct engine *e, const struct queue_workload *w) {
+    int64_t runs_ns = w->run_max_s > 0 ? w->run_max_s * NS_PER_SEC : PLACE_RUN_NS;
+    return amount_add(e->preempt.now_ns, runs_ns);
+}
+
 /* One for each set that is Berth's to place, with its first ordinal; the count of pods in *ret_pods. `why`: they take
  * more places than one workload may have. */
 static int places_sum(struct engine *e, const struct queue_workload *w, const struct assignment *a,
@@ -68,6 +75,7 @@ static int places_sum(struct engine *e, const struct queue_workload *w, const st
                                   .amounts = w->sets[i].requests,
                                   .n_flavors = set_flavors(e, a, i, flavors),
                                   .n_amounts = w->sets[i].n_requests,
+                                  .ends_ns = ends(e, w),
                                   .ordinal = -1};
         int32_t pods = count_of(w, a, i);
         if (pods > 0 && pool_is_ours(e->pool, &one)) {

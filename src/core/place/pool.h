@@ -18,13 +18,15 @@
  *
  * Pins promise places to a queue: its pods get exactly those, as far as the queue has pins of the resource they ask
  * for; everybody else passes over them while there is another place, and may sit there while there is none, until a
- * trial for the queue lifts him.
+ * trial for the queue lifts him. A pin may begin later (pool_pin.from_ns): then pods that end before it need not avoid
+ * its place (place_input.ends_ns).
  *
  * Only managed nodes are planned on. Others are known by their labels, so that pods meant for them are left alone.
  */
 #ifndef BERTH_CORE_POOL_H
 #define BERTH_CORE_POOL_H
 
+#include "base/clock.h"
 #include "core/mig/mig.h"
 #include "core/quota/names.h"
 #include "core/quota/shape.h"
@@ -32,6 +34,9 @@
 #define POOL_GPU_RESOURCE "nvidia.com/gpu"
 
 enum { POOL_NODES_MAX = 20000, POOL_SEATS_MAX = 2000000, POOL_POD_DEVICES_MAX = 64 };
+
+/* How long a pod is taken to run of which nobody knows: bookings that begin within that time are avoided. */
+#define PLACE_RUN_NS (7 * 24 * 3600 * NS_PER_SEC)
 
 struct pool;
 struct pool_node;
@@ -95,6 +100,8 @@ struct place_input {
     size_t n_flavors;
     const struct pool_amount *amounts; /* of one pod */
     size_t n_amounts;
+    int64_t
+        ends_ns; /* the pod has ended by then: it avoids pins that begin before; 0: those that have begun */
 };
 
 enum place_trouble {
@@ -150,9 +157,12 @@ int pool_plan_loose(struct pool *p, struct str workload, struct str pod,
 struct pool_pin {
     struct str node, gpu, resource; /* gpu: uuid */
     int32_t start, size;            /* of a whole GPU: 0, all */
+    int64_t from_ns;                /* it begins then; 0: it has begun */
 };
-/* The pins of a queue from now on; n 0: none. ERR_NOMEM: those that it had. */
+/* The pins of a queue from now on; n 0: none. Costs their number, and of each GPU the pins that begin no later.
+ * ERR_NOMEM: those that it had. */
 int pool_pins_set(struct pool *p, struct str queue, const struct pool_pin *pins, size_t n);
+size_t pool_pins(const struct pool *p); /* of all queues */
 
 /* A seat as it was written down: restored after a restart, or a pod bound by somebody else. */
 int pool_seat_restore(struct pool *p, const struct seat *as, struct seat **ret);

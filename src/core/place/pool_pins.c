@@ -19,24 +19,46 @@ static struct pool_gpu *gpu_of(const struct pool *p, const struct pool_pin *pin)
     return n != NULL ? pool_gpu(n, pin->gpu) : NULL;
 }
 
-/* All of them, or those on one node. */
-static void link_all(struct pool *p, struct str node, bool on) {
-    const struct map_entry *e;
-    for (size_t i = 0; (e = map_next(&p->pins, &i)) != NULL;) {
-        struct pool_pins *x = e->value;
-        for (size_t k = 0; k < x->n; k++) {
-            bool here = str_empty(node) || str_eq(x->v[k].pin.node, node);
-            struct pool_gpu *g = here ? gpu_of(p, &x->v[k].pin) : NULL;
-            if (g != NULL) {
-                x->v[k].gpu_next = on ? g->pins : NULL;
-                g->pins = on ? &x->v[k] : NULL;
-            }
+static void link_on(struct pool_gpu *g, struct pool_pin_link *x) {
+    struct pool_pin_link **at = &g->pins;
+    while (*at != NULL && (*at)->pin.from_ns <= x->pin.from_ns) {
+        at = &(*at)->gpu_next;
+    }
+    x->gpu_next = *at;
+    *at = x;
+}
+
+static void link_off(struct pool_gpu *g, struct pool_pin_link *x) {
+    struct pool_pin_link **at = &g->pins;
+    while (*at != NULL && *at != x) {
+        at = &(*at)->gpu_next;
+    }
+    *at = *at != NULL ? x->gpu_next : NULL;
+}
+
+/* x NULL: nothing. */
+static void link_pins(const struct pool *p, struct pool_pins *x, bool on) {
+    for (size_t k = 0; x != NULL && k < x->n; k++) {
+        struct pool_gpu *g = gpu_of(p, &x->v[k].pin);
+        if (g != NULL && on) {
+            link_on(g, &x->v[k]);
+        } else if (g != NULL) {
+            link_off(g, &x->v[k]);
         }
     }
 }
 
 void pins_mark(struct pool *p, struct str node) {
-    link_all(p, node, true);
+    const struct map_entry *e;
+    for (size_t i = 0; (e = map_next(&p->pins, &i)) != NULL;) {
+        struct pool_pins *x = e->value;
+        for (size_t k = 0; k < x->n; k++) {
+            struct pool_gpu *g = str_eq(x->v[k].pin.node, node) ? gpu_of(p, &x->v[k].pin) : NULL;
+            if (g != NULL) {
+                link_on(g, &x->v[k]);
+            }
+        }
+    }
 }
 
 static struct str put_text(char **at, struct str s) {
@@ -64,7 +86,8 @@ static int pins_new(struct pool *p, struct str queue, const struct pool_pin *pin
         l->pin = (struct pool_pin){.node = put_text(&at, pins[i].node),
                                    .gpu = put_text(&at, pins[i].gpu),
                                    .start = pins[i].start,
-                                   .size = pins[i].size};
+                                   .size = pins[i].size,
+                                   .from_ns = pins[i].from_ns};
         r = names_intern(p->names, pins[i].resource, &l->resource);
     }
     if (r != 0) {
@@ -82,6 +105,7 @@ static bool same(const struct pool *p, const struct pool_pins *x, const struct p
         const struct pool_pin *pin = &x->v[i].pin;
         same = str_eq(pin->node, pins[i].node) && str_eq(pin->gpu, pins[i].gpu) &&
                pin->start == pins[i].start && pin->size == pins[i].size &&
+               pin->from_ns == pins[i].from_ns &&
                str_eq(names_text(p->names, x->v[i].resource), pins[i].resource);
     }
     return same;
@@ -96,16 +120,23 @@ int pool_pins_set(struct pool *p, struct str queue, const struct pool_pin *pins,
     if (r != 0) {
         return r;
     }
-    link_all(p, (struct str){0}, false);
+    link_pins(p, old, false);
     if (x == NULL) {
         map_del(&p->pins, queue);
     } else {
         r = map_put(&p->pins, x->queue, x, NULL);
     }
+    if (r == 0) {
+        p->n_pins += n - (old != NULL ? old->n : 0);
+    }
     mem_free(r == 0 ? old : x);
-    link_all(p, (struct str){0}, true);
+    link_pins(p, r == 0 ? x : old, true);
     p->generation++; /* what did not fit may fit now */
     return r;
+}
+
+size_t pool_pins(const struct pool *p) {
+    return p->n_pins;
 }
 
 /* ---- choosing ---- */
@@ -120,10 +151,16 @@ bool pins_of(const struct pool *p, struct str queue, uint32_t resource) {
     return false;
 }
 
-uint32_t pins_of_others(const struct pool_gpu *g, struct str queue) {
+/* Does the pod have to avoid this pin? Those after it at its GPU begin no earlier. */
+static bool counts(const struct pool_pin_link *x, const struct place_input *in) {
+    return x->pin.from_ns == 0 || x->pin.from_ns < in->ends_ns;
+}
+
+uint32_t pins_of_others(const struct pool_gpu *g, const struct place_input *in) {
     uint32_t all = (uint32_t)((UINT64_C(1) << g->board.slices) - 1), mask = 0;
-    for (const struct pool_pin_link *x = g->pins; x != NULL; x = x->gpu_next) {
-        if (!str_eq(x->queue, queue) && x->pin.start >= 0 && x->pin.start < INVENTORY_SLICES_MAX) {
+    for (const struct pool_pin_link *x = g->pins; x != NULL && counts(x, in); x = x->gpu_next) {
+        if (!str_eq(x->queue, in->queue) && x->pin.start >= 0 &&
+            x->pin.start < INVENTORY_SLICES_MAX) {
             uint32_t span = (uint32_t)((UINT64_C(1) << x->pin.size) - 1) << x->pin.start;
             mask |= x->pin.size < 1 || x->pin.size > INVENTORY_SLICES_MAX ? all : span & all;
         }
@@ -132,13 +169,13 @@ uint32_t pins_of_others(const struct pool_gpu *g, struct str queue) {
 }
 
 /* A GPU that is not sliced counts as one. */
-static int64_t overlap(const struct pool_gpu *g, struct str queue, uint32_t span) {
+static int64_t overlap(const struct pool_gpu *g, const struct place_input *in, uint32_t span) {
     bool pinned = false;
-    for (const struct pool_pin_link *x = g->pins; x != NULL && g->board.slices == 0;
-         x = x->gpu_next) {
-        pinned = pinned || !str_eq(x->queue, queue);
+    for (const struct pool_pin_link *x = g->pins;
+         x != NULL && g->board.slices == 0 && counts(x, in); x = x->gpu_next) {
+        pinned = pinned || !str_eq(x->queue, in->queue);
     }
-    return pinned + __builtin_popcount(pins_of_others(g, queue) & span);
+    return pinned + __builtin_popcount(pins_of_others(g, in) & span);
 }
 
 bool pins_pick(const struct pool_gpu *g, struct str queue, uint32_t resource, struct pick *ret) {
@@ -159,17 +196,17 @@ bool pins_pick(const struct pool_gpu *g, struct str queue, uint32_t resource, st
     return false;
 }
 
-int32_t pins_avoid(const struct pool_gpu *g, struct str queue, int32_t profile) {
+int32_t pins_avoid(const struct pool_gpu *g, const struct place_input *in, int32_t profile) {
     struct mig_state s = gpu_state(g);
     int32_t left;
-    return mig_best_start(&g->board, &s, (size_t)profile, pins_of_others(g, queue), &left);
+    return mig_best_start(&g->board, &s, (size_t)profile, pins_of_others(g, in), &left);
 }
 
-int64_t pins_cost(const struct pool_gpu *g, struct str queue, const struct pick *k) {
+int64_t pins_cost(const struct pool_gpu *g, const struct place_input *in, const struct pick *k) {
     if (g->pins == NULL) {
         return 0;
     }
     uint32_t span =
         k->profile < 0 ? UINT32_MAX : mig_span(k->start, g->board.profiles[k->profile].size);
-    return overlap(g, queue, span);
+    return overlap(g, in, span);
 }

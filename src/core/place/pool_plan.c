@@ -97,18 +97,18 @@ void plan_pick(const struct pick *k, bool on) {
 
 /* own: the queue has pins of this resource, and nothing else will do. */
 static bool pick_on(const struct pool *p, struct pool_gpu *g, const struct pool_want *w,
-                    struct str queue, bool own, struct pick *ret) {
+                    const struct place_input *in, bool own, struct pick *ret) {
     if (w->resource == p->gpu_resource) {
         *ret = (struct pick){g, -1, 0};
-        return gpu_takes_whole(g) && (!own || pins_pick(g, queue, w->resource, ret));
+        return gpu_takes_whole(g) && (!own || pins_pick(g, in->queue, w->resource, ret));
     }
     int32_t q = gpu_takes_slices(g) ? gpu_profile_of(g, w->resource) : -1;
     if (q < 0) {
         return false;
     }
     if (own || g->pins != NULL) {
-        *ret = (struct pick){g, q, own ? -1 : pins_avoid(g, queue, q)};
-        return own ? pins_pick(g, queue, w->resource, ret) : ret->start >= 0;
+        *ret = (struct pick){g, q, own ? -1 : pins_avoid(g, in, q)};
+        return own ? pins_pick(g, in->queue, w->resource, ret) : ret->start >= 0;
     }
     int32_t left;
     struct mig_state s = gpu_state(g);
@@ -118,19 +118,18 @@ static bool pick_on(const struct pool *p, struct pool_gpu *g, const struct pool_
 
 /* The best GPU of a node for one device, applied; its cost is added to the fitting. */
 static bool pick_best(const struct pool *p, struct pool_node *n, const struct pool_want *w,
-                      struct str queue, struct fitting *t) {
+                      const struct place_input *in, struct fitting *t) {
     struct pick best = {0};
     struct score best_score = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
-    bool own = map_count(&p->pins) > 0 && pins_of(p, queue, w->resource);
+    bool own = map_count(&p->pins) > 0 && pins_of(p, in->queue, w->resource);
     for (size_t i = 0; i < n->n_gpus; i++) {
         struct pool_gpu *g = &n->gpus[i];
         struct pick k;
-        if (!pick_on(p, g, w, queue, own, &k)) {
+        if (!pick_on(p, g, w, in, own, &k)) {
             continue;
         }
-        struct score s = {.pinned = pins_cost(g, queue, &k),
-                          .loss = options_left(g),
-                          .emptiness = free_slices(g)};
+        struct score s = {
+            .pinned = pins_cost(g, in, &k), .loss = options_left(g), .emptiness = free_slices(g)};
         s.switches = k.profile < 0 ? g->mig_on : !g->mig_on;
         plan_pick(&k, true);
         s.loss -= options_left(g);
@@ -219,7 +218,7 @@ bool plan_node_try(const struct pool *p, struct pool_node *n, const struct place
     }
     bool fits = true;
     for (size_t i = 0; i < count && fits; i++) {
-        fits = pick_best(p, n, &wants[i], in->queue, t);
+        fits = pick_best(p, n, &wants[i], in, t);
     }
     for (size_t i = t->n; i > 0; i--) {
         plan_pick(&t->picks[i - 1], false);
@@ -277,7 +276,7 @@ bool plan_eligible(const struct pool_node *n, const struct place_input *in) {
 bool plan_alike(const struct place_input *a, const struct place_input *b) {
     return a->shape == b->shape && a->flavors == b->flavors && a->amounts == b->amounts &&
            a->n_flavors == b->n_flavors && a->n_amounts == b->n_amounts &&
-           str_eq(a->queue, b->queue);
+           a->ends_ns == b->ends_ns && str_eq(a->queue, b->queue);
 }
 
 struct pool_node *plan_pod(const struct pool *p, const struct place_input *in, bool more,

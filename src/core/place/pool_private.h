@@ -19,7 +19,7 @@ struct pool_pins {
 };
 
 struct pool_gpu {
-    struct pool_pin_link *pins;
+    struct pool_pin_link *pins; /* those that begin first come first */
     struct str uuid;
     int32_t index;
     bool in_service, mig_on, may_switch;
@@ -126,6 +126,7 @@ struct pool {
     struct seat *leaving; /* linked as a group's are */
     struct seat *claims;  /* their workload is the owner */
     struct map pins;      /* queue -> pool_pins */
+    size_t n_pins;
     size_t n_seats, n_managed;
     size_t recounted; /* seats looked at for nodes that changed, in all */
     size_t plan_cost; /* nodes looked at by the last plan */
@@ -225,12 +226,12 @@ void plan_walk_why(const struct plan_walk *w, struct place_why *ret);
 void pins_free(struct pool *p);
 void pins_mark(struct pool *p, struct str node); /* the node was made anew */
 bool pins_of(const struct pool *p, struct str queue, uint32_t resource); /* are there any? */
-uint32_t pins_of_others(const struct pool_gpu *g, struct str queue);     /* slices */
+uint32_t pins_of_others(const struct pool_gpu *g, const struct place_input *in); /* slices */
 /* A place of the queue's own on this GPU: sets ret->start where ret->profile is one. */
 bool pins_pick(const struct pool_gpu *g, struct str queue, uint32_t resource, struct pick *ret);
 /* The start that least stands in others' pins, then as mig_best_start has it; -1: none. */
-int32_t pins_avoid(const struct pool_gpu *g, struct str queue, int32_t profile);
-int64_t pins_cost(const struct pool_gpu *g, struct str queue, const struct pick *k);
+int32_t pins_avoid(const struct pool_gpu *g, const struct place_input *in, int32_t profile);
+int64_t pins_cost(const struct pool_gpu *g, const struct place_input *in, const struct pick *k);
 
 /* pool_trial.c */
 void pool_claims_mark(struct pool *p, struct str node); /* the node was made anew */

@@ -531,15 +531,24 @@ static void set_aside_whole(void **state) {
 
 /* ---- pins ---- */
 
-static int plan_for(struct machine *m, const char *queue, const char *workload,
-                    const char *resource, bool *ret_placed) {
+static int plan_until(struct machine *m, const char *queue, const char *workload,
+                      const char *resource, int64_t ends_ns, bool *ret_placed) {
     uint32_t id;
     struct place_why why;
     assert_int_equal(names_intern(&m->names, str_of(resource), &id), 0);
     struct pool_amount one = {id, 1};
-    struct place_input in = {
-        .set = STR("main"), .queue = str_of(queue), .shape = &ANY, .amounts = &one, .n_amounts = 1};
+    struct place_input in = {.set = STR("main"),
+                             .queue = str_of(queue),
+                             .shape = &ANY,
+                             .amounts = &one,
+                             .n_amounts = 1,
+                             .ends_ns = ends_ns};
     return pool_plan(m->pool, str_of(workload), (struct str){0}, &in, 1, ret_placed, &why);
+}
+
+static int plan_for(struct machine *m, const char *queue, const char *workload,
+                    const char *resource, bool *ret_placed) {
+    return plan_until(m, queue, workload, resource, 0, ret_placed);
 }
 
 static const struct seat_device *device_of(struct machine *m, const char *workload) {
@@ -626,6 +635,42 @@ static void pinned_cards(void **state) {
     teardown(&m);
 }
 
+/* The GPU that a workload gets whose pod has ended by then. */
+static struct str gpu_until(struct machine *m, const char *workload, int64_t ends_ns) {
+    bool placed;
+    assert_int_equal(plan_until(m, "other", workload, POOL_GPU_RESOURCE, ends_ns, &placed), 0);
+    assert_true(placed);
+    return device_of(m, workload)->gpu;
+}
+
+/* Who has ended before a booking begins takes its place as any other; who has not leaves it, while there is another. */
+static void booked_later(void **state) {
+    struct machine m;
+    struct pool_pin first = {STR("n1"), STR("GPU-n1-1"), STR(POOL_GPU_RESOURCE), 0, 8, 200};
+    struct pool_pin slice = {STR("n1"), STR("GPU-n1-0"), STR("nvidia.com/mig-1g.18gb"), 0, 1, 100};
+    setup(&m); /* its second GPU is not in MIG mode, and is the first choice */
+    assert_int_equal(node_put(&m, "n1", 3, ""), 0);
+    assert_int_equal(pool_pins_set(m.pool, STR("late"), &first, 1), 0);
+    assert_int_equal(pool_pins_set(m.pool, STR("soon"), &slice, 1), 0);
+    assert_true(str_is(gpu_until(&m, "a", 100), "GPU-n1-1"));
+    pool_workload_gone(m.pool, STR("a"));
+    assert_true(str_is(gpu_until(&m, "a", 201), "GPU-n1-2"));
+    assert_true(str_is(gpu_until(&m, "b", 101), "GPU-n1-1"));
+    assert_true(str_is(gpu_until(&m, "c", 101), "GPU-n1-0")); /* the last one there is */
+    pool_workload_gone(m.pool, STR("a"));
+    pool_workload_gone(m.pool, STR("b"));
+    pool_workload_gone(m.pool, STR("c"));
+    slice.from_ns = 300; /* it was moved */
+    assert_int_equal(pool_pins_set(m.pool, STR("soon"), &slice, 1), 0);
+    assert_true(str_is(gpu_until(&m, "a", 201), "GPU-n1-0"));
+    assert_int_equal(pool_pins(m.pool), 2);
+    assert_int_equal(pool_pins_set(m.pool, STR("soon"), NULL, 0), 0);
+    assert_int_equal(pool_pins_set(m.pool, STR("late"), NULL, 0), 0);
+    assert_true(str_is(gpu_until(&m, "b", 1000), "GPU-n1-1"));
+    assert_int_equal(pool_pins(m.pool), 0);
+    teardown(&m);
+}
+
 /* A seat whose node is gone is planned anew for as much as it had, even if its pod asks for more by now. */
 static void replaced_by_as_much(void **state) {
     struct machine m;
@@ -663,14 +708,23 @@ static void replaced_by_as_much(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packs),           cmocka_unit_test(says_what_is_left),
-        cmocka_unit_test(whose_nodes),     cmocka_unit_test(whose_pods),
-        cmocka_unit_test(together),        cmocka_unit_test(the_node_has_the_last_word),
-        cmocka_unit_test(media_once),      cmocka_unit_test(seats_written_down),
-        cmocka_unit_test(random_plans),    cmocka_unit_test(set_aside),
-        cmocka_unit_test(set_aside_whole), cmocka_unit_test(pins),
-        cmocka_unit_test(pinned_cards),    cmocka_unit_test(replaced_by_as_much),
-        cmocka_unit_test(short_of_memory), cmocka_unit_test(plans_short_of_memory),
+        cmocka_unit_test(packs),
+        cmocka_unit_test(says_what_is_left),
+        cmocka_unit_test(whose_nodes),
+        cmocka_unit_test(whose_pods),
+        cmocka_unit_test(together),
+        cmocka_unit_test(the_node_has_the_last_word),
+        cmocka_unit_test(media_once),
+        cmocka_unit_test(seats_written_down),
+        cmocka_unit_test(random_plans),
+        cmocka_unit_test(set_aside),
+        cmocka_unit_test(set_aside_whole),
+        cmocka_unit_test(pins),
+        cmocka_unit_test(booked_later),
+        cmocka_unit_test(pinned_cards),
+        cmocka_unit_test(replaced_by_as_much),
+        cmocka_unit_test(short_of_memory),
+        cmocka_unit_test(plans_short_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

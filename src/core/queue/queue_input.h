@@ -75,6 +75,7 @@ struct workload_input {
     const struct set_input *sets;
     size_t n_sets;
     struct str local;   /* "namespace/name" of its LocalQueue; empty: none */
+    int32_t run_max_s;  /* its pods end no later than this after its admission; 0: not known */
     bool gated;         /* a preemption gate is closed: it waits rather than preempt */
     bool failed_checks; /* an admission check says Retry or Rejected: not to be admitted now */
     /* Of one that holds quota: */

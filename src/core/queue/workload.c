@@ -19,6 +19,7 @@ void workload_flags(struct queue_workload *w, const struct workload_input *in) {
     w->failed_checks = in->failed_checks;
     w->protected_until_ns = in->protected_until_ns;
     w->minimum_runtime_ns = in->minimum_runtime_ns;
+    w->run_max_s = in->run_max_s;
 }
 
 static size_t count_requests(const struct workload_input *in) {

@@ -60,8 +60,8 @@ struct queue_workload {
     struct str uid;
     struct queue *queue;
     int64_t priority, queued_ns;
-    enum workload_state state;
-    uint32_t told; /* queue_class.told when it was told */
+    uint32_t told;     /* queue_class.told when it was told */
+    int32_t run_max_s; /* as in workload_input */
     uint64_t hash;
     struct queue_class *class; /* NULL while it holds quota */
     struct workload_set *sets;
@@ -72,11 +72,12 @@ struct queue_workload {
     struct queue_workload *join_prev, *join_next; /* in whatever state but holding: of the class */
     struct str local, replaces;
     struct queue_workload *heir; /* was given the difference, and takes over (admit/resize.h) */
-    bool gated, failed_checks;
-    /* holding: what a search for victims asks */
-    bool evicting, not_ready;
-    bool listed;                /* in queue.holders */
-    enum usage_phase usage : 8; /* bytes: there are a million of these records */
+    /* Bytes and bits: there are a million of these records */
+    bool gated : 1, failed_checks : 1;
+    bool listed : 1;          /* in queue.holders */
+    bool evicting, not_ready; /* holding: what a search for victims asks */
+    enum workload_state state : 8;
+    enum usage_phase usage : 8;
     enum scan_progress progress : 8;
     enum scan_round round : 8;
     struct workload_scan scan;

@@ -247,6 +247,7 @@ static int work_take(struct take *t, const struct queue_workload *w, struct str 
                                     .not_ready = w->not_ready,
                                     .protected_until_ns = w->protected_until_ns,
                                     .minimum_runtime_ns = w->minimum_runtime_ns,
+                                    .run_max_s = w->run_max_s,
                                     .replaces = keep(t, w->replaces)},
                              .held = held,
                              .n_held = w->n_held,

@@ -36,7 +36,7 @@ static const struct {
     {"node.k8s.io", "RuntimeClass", CONTROL_QUEUES, false},
     {"scheduling.k8s.io", "PriorityClass", CONTROL_JOB_QUEUE, true},
     {"batch", "Job", CONTROL_JOB_QUEUE | CONTROL_JOBS | CONTROL_QUEUES, true},
-    {BERTH, "Reservation", CONTROL_RESERVATIONS, false},
+    {BERTH, "Reservation", CONTROL_RESERVATIONS | CONTROL_QUEUES, false},
     {BERTH, "ReservationPolicy", CONTROL_RESERVATIONS, false},
     {BERTH, "CapacityWindow", CONTROL_RESERVATIONS, false},
     {BERTH, "ReservationSeries", CONTROL_RESERVATIONS, false},
