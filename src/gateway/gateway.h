@@ -45,6 +45,10 @@ struct gateway_options {
     struct gateway_keys *keys;         /* NULL: no key is asked for, everyone may use everything */
     struct gateway_observer *observer; /* may be NULL */
     struct gateway_demand *demand;     /* may be NULL */
+    /* Sockets to servers in another network (net/peers/http_peer.h), on the workers' threads. NULL: the machine's
+     * own. */
+    int (*socket)(void *ctx, bool v6);
+    void *socket_ctx;
     struct log *log;
 };
 

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "net/tls.h"
 
-struct kept {
+struct kept_key {
     struct gateway_key k; /* first: what `find` gives out */
     unsigned char digest[KEY_DIGEST];
     atomic_uint refs;
@@ -26,7 +26,7 @@ enum token_state { TOKEN_ASKING, TOKEN_KNOWN, TOKEN_NOBODY };
 struct token {
     unsigned char digest[KEY_DIGEST];
     enum token_state state;
-    struct kept *key; /* TOKEN_KNOWN */
+    struct kept_key *key; /* TOKEN_KNOWN */
     int64_t until_s;
 };
 
@@ -69,10 +69,11 @@ static const struct str *copy_list(struct str *to, char **at, const struct str *
     return to;
 }
 
-static struct kept *kept_new(const unsigned char digest[KEY_DIGEST], const struct gateway_key *k) {
+static struct kept_key *kept_new(const unsigned char digest[KEY_DIGEST],
+                                 const struct gateway_key *k) {
     size_t texts = k->name.n + k->subject.n + k->project.n;
-    struct kept *x = mem_zalloc(sizeof *x + texts + list_bytes(k->projects, k->n_projects) +
-                                list_bytes(k->models, k->n_models));
+    struct kept_key *x = mem_zalloc(sizeof *x + texts + list_bytes(k->projects, k->n_projects) +
+                                    list_bytes(k->models, k->n_models));
     if (x == NULL) {
         return NULL;
     }
@@ -89,7 +90,7 @@ static struct kept *kept_new(const unsigned char digest[KEY_DIGEST], const struc
     return x;
 }
 
-static void kept_unref(struct kept *x) {
+static void kept_unref(struct kept_key *x) {
     if (x != NULL && atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel) == 1) {
         mem_free(x);
     }
@@ -128,7 +129,7 @@ int key_set_add(struct key_set *s, const unsigned char digest[KEY_DIGEST],
     if (map_count(&s->keys) >= KEYS_MAX) {
         return err_set(err, ERR_TOO_MANY, "there are more than %d keys", KEYS_MAX);
     }
-    struct kept *x = kept_new(digest, k ? k : &(struct gateway_key){0});
+    struct kept_key *x = kept_new(digest, k ? k : &(struct gateway_key){0});
     if (x == NULL || map_put(&s->keys, digest_view(x->digest), x, NULL) != 0) {
         kept_unref(x);
         return err_set(err, ERR_NOMEM, "no memory for a key");
@@ -140,7 +141,7 @@ void key_store_put(struct key_store *s, struct key_set *set) {
     const struct map_entry *e;
     pthread_rwlock_wrlock(&s->lock);
     for (size_t i = 0; (e = map_next(&set->keys, &i)) != NULL;) {
-        struct kept *now = e->value, *was = map_get(&s->set, e->key);
+        struct kept_key *now = e->value, *was = map_get(&s->set, e->key);
         if (was != NULL) {
             atomic_store(&now->used_s, atomic_load(&was->used_s));
             now->told_s = was->told_s;
@@ -247,7 +248,7 @@ static enum gateway_key_found find_token(struct key_store *s,
 
 int key_store_answer(struct key_store *s, const unsigned char digest[KEY_DIGEST],
                      const struct gateway_key *k, int64_t until_s) {
-    struct kept *key = k ? kept_new(digest, k) : NULL;
+    struct kept_key *key = k ? kept_new(digest, k) : NULL;
     pthread_rwlock_wrlock(&s->lock);
     struct token *t = map_get(&s->tokens, digest_view(digest));
     if (t != NULL && k != NULL && key == NULL) {
@@ -298,7 +299,7 @@ static enum gateway_key_found find(struct gateway_keys *base, struct str token, 
     }
     tls_sha256(token, digest);
     pthread_rwlock_rdlock(&s->lock);
-    struct kept *x = map_get(&s->set, digest_view(digest));
+    struct kept_key *x = map_get(&s->set, digest_view(digest));
     bool revoked = x != NULL && x->k.number == 0;
     if (x != NULL && !revoked) {
         atomic_fetch_add(&x->refs, 1);
@@ -324,7 +325,7 @@ static enum gateway_key_found find(struct gateway_keys *base, struct str token, 
 
 static void release(struct gateway_keys *base, const struct gateway_key *key) {
     (void)base;
-    kept_unref((struct kept *)(uintptr_t)key);
+    kept_unref((struct kept_key *)(uintptr_t)key);
 }
 
 /* ---- life ---- */
@@ -335,7 +336,7 @@ void key_store_used(struct key_store *s,
     const struct map_entry *e;
     pthread_rwlock_rdlock(&s->lock);
     for (size_t i = 0; (e = map_next(&s->set, &i)) != NULL;) {
-        struct kept *x = e->value;
+        struct kept_key *x = e->value;
         int64_t used = atomic_load(&x->used_s);
         if (used < x->told_s + KEY_USED_S) {
             continue;

@@ -46,7 +46,8 @@ struct gateway_keys *key_store_keys(struct key_store *s);
 struct key_set;
 struct key_set *key_set_new(void); /* NULL: no memory */
 void key_set_free(struct key_set *s);
-/* Copies the key; NULL: the secret is nobody's, also when another key has it. ERR_EXISTS: the set has another key of this digest, which stays; ERR_TOO_MANY; ERR_NOMEM. */
+/* Copies the key; NULL: the secret is nobody's, also when another key has it. ERR_EXISTS: the set has another key of
+ * this digest, which stays; ERR_TOO_MANY; ERR_NOMEM. */
 int key_set_add(struct key_set *s, const unsigned char digest[KEY_DIGEST],
                 const struct gateway_key *k, struct err *err);
 /* Replaces all keys; takes the set over. When a key was last used is kept from the one of the same digest. */

@@ -60,6 +60,7 @@ int worker_init(struct gateway_worker *w, struct gateway *g, unsigned number, ui
     if (w->peers == NULL || w->tick == NULL) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
+    http_peers_sockets(w->peers, g->o.socket, g->o.socket_ctx);
     struct http_server_options o = server_options(w, port);
     return http_server_start(w->loop, &o, &w->server, err);
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "net/loop.h"
 #include "net/tls.h"
 #include "wire/text/time.h"
+#include "world/gateway/gateway_watch.h"
 #include "world/kit/address.h"
 #include "world/kit/verbs.h"
 
@@ -28,7 +30,8 @@ struct gateway_world {
     struct loop *loop;
     struct gateway *gateway;
     struct tls_server *tls;
-    const char *file; /* of routes */
+    const char *file; /* of routes; NULL: they come from the API server */
+    struct gateway_watch *watch;
     int64_t drain_ms;
     bool stopping;
 };
@@ -74,7 +77,7 @@ static int load(struct gateway_world *w, struct err *err) {
 static void on_reload(void *ctx, int signum) {
     struct gateway_world *w = ctx;
     struct err err = {0};
-    if (load(w, &err) != 0) {
+    if (w->file && load(w, &err) != 0) {
         log_error(&w->log.log, "routes stay as they were: %s", err.text);
     }
     if (w->tls && tls_server_reload(w->tls, &err) != 0) {
@@ -144,8 +147,12 @@ static int read_options(struct gateway_world *w, struct address *address, struct
     code = code ? code : read_count(a, "connections", 1000000, 20000, &connections, err);
     code = code ? code : read_drain(a, &w->drain_ms, err);
     w->file = cli_value(a, "routes");
-    if (code == 0 && w->file == NULL) {
-        code = err_set(err, ERR_BAD_REQUEST, "--routes: expected the file of routes");
+    static const char *const watching[] = {"kubeconfig", "context", "pods-of", "access-log"};
+    for (size_t i = 0; i < sizeof watching / sizeof *watching && code == 0 && w->file; i++) {
+        if (cli_value(a, watching[i])) {
+            code = err_set(err, ERR_BAD_REQUEST,
+                           "--%s: not with --routes, which asks no API server", watching[i]);
+        }
     }
     if (code == 0 && (cli_value(a, "tls-cert") == NULL) != (cli_value(a, "tls-key") == NULL)) {
         code = err_set(err, ERR_BAD_REQUEST, "--tls-cert and --tls-key: expected both, or neither");
@@ -167,6 +174,23 @@ static int read_options(struct gateway_world *w, struct address *address, struct
 
 /* ---- running ---- */
 
+static int watch(struct gateway_world *w, struct gateway_options *o, struct err *err) {
+    const struct cli_args *a = w->args;
+    const struct gateway_watch_options wo = {
+        .kubeconfig = cli_value(a, "kubeconfig"),
+        .context = cli_value(a, "context"),
+        .pods_of = cli_value(a, "pods-of"),
+        .access_log = cli_value(a, "access-log"),
+        .sleeps = !cli_flag(a, "no-sleep"),
+        .workers = o->workers,
+    };
+    int code = gateway_watch_new(w->loop, &w->log.log, &wo, &w->watch, err);
+    if (code == 0) {
+        gateway_watch_fill(w->watch, o);
+    }
+    return code;
+}
+
 static int start(struct gateway_world *w, struct gateway_options *o, struct err *err) {
     const char *cert = cli_value(w->args, "tls-cert");
     w->loop = loop_new(err);
@@ -180,8 +204,13 @@ static int start(struct gateway_world *w, struct gateway_options *o, struct err 
             return ERR_IO;
         }
     }
-    int code = gateway_start(o, &w->gateway, err);
-    code = code ? code : load(w, err);
+    int code = w->file ? 0 : watch(w, o, err);
+    code = code ? code : gateway_start(o, &w->gateway, err);
+    if (code == 0 && w->file) {
+        code = load(w, err);
+    } else if (code == 0) {
+        gateway_watch_to(w->watch, w->gateway);
+    }
     bool ok = code == 0 && loop_signal(w->loop, SIGHUP, on_reload, w, err) &&
               loop_signal(w->loop, SIGTERM, on_end, w, err) &&
               loop_signal(w->loop, SIGINT, on_end, w, err);
@@ -196,6 +225,9 @@ static int run(const struct cli_args *a) {
     if (read_options(&w, &address, &o, &err) != 0) {
         return usage(&err);
     }
+    if (cli_flag(a, "with-parent") && (prctl(PR_SET_PDEATHSIG, SIGTERM) == -1 || getppid() == 1)) {
+        return CLI_FAILED; /* the parent is gone already */
+    }
     log_fd_init(&w.log, LOG_INFO, STDERR_FILENO);
     int code = start(&w, &o, &err);
     if (code == 0) {
@@ -208,6 +240,7 @@ static int run(const struct cli_args *a) {
         fprintf(stderr, "berth gateway: %s\n", err.text);
     }
     gateway_free(w.gateway);
+    gateway_watch_free(w.watch);
     tls_server_free(w.tls);
     if (w.loop) {
         loop_free(w.loop);
@@ -216,7 +249,10 @@ static int run(const struct cli_args *a) {
 }
 
 static const struct cli_option options[] = {
-    {"routes", 0, "FILE", "models and their servers; read again on SIGHUP", NULL, false},
+    {"kubeconfig", 0, "FILE", "the API server whose models and keys are watched", NULL, false},
+    {"context", 0, "NAME", "of the kubeconfig", NULL, false},
+    {"routes", 0, "FILE",
+     "models and their servers from a file, without keys; read again on SIGHUP", NULL, false},
     {"listen", 0, "ADDRESS", "where to listen (default 127.0.0.1:8080)", NULL, false},
     {"workers", 0, "N", "threads, each with connections of its own (default: the processors)", NULL,
      false},
@@ -225,18 +261,25 @@ static const struct cli_option options[] = {
     {"drain", 0, "TIME", "how long streams may go on after SIGTERM (default 10m)", NULL, false},
     {"tls-cert", 0, "FILE", "certificate, PEM; with --tls-key", NULL, false},
     {"tls-key", 0, "FILE", "its key, PEM", NULL, false},
+    {"access-log", 0, "FILE", "a line of JSON for each request, without prompts", NULL, false},
+    {"no-sleep", 0, NULL, "idle models are not scaled to zero: one gateway of several does that",
+     NULL, false},
+    {"pods-of", 0, "DIR", "reach the pods of the `berth up` with this data folder", NULL, false},
+    {"with-parent", 0, NULL, "end when the parent process ends", NULL, false},
 };
 
 const struct cli_verb world_gateway = {
     .name = "gateway",
     .group = GROUP_MACHINE,
-    .arguments = "--routes FILE",
+    .arguments = "[--kubeconfig FILE | --routes FILE]",
     .summary = "pass requests for models on to their servers",
     .about =
-        "Serves OpenAI's API, Anthropic's messages and KServe's v1 and v2 for the models of a "
-        "file.\n"
-        "Answers are streamed as they come. SIGHUP reads the file again; SIGTERM lets streams end.",
-    .examples = "  berth gateway --routes routes.yaml --listen 127.0.0.1:8080\n",
+        "Serves OpenAI's API, Anthropic's messages and KServe's v1 and v2 for the models of an "
+        "API\n"
+        "server, by its ModelKeys, or for those of a file. Answers are streamed as they come.\n"
+        "SIGHUP reads the file again; SIGTERM lets streams end. `berth up` starts one itself.",
+    .examples = "  berth gateway --kubeconfig ~/.kube/config --zone a\n"
+                "  berth gateway --routes routes.yaml --listen 127.0.0.1:8080\n",
     .options = options,
     .n_options = sizeof(options) / sizeof(options[0]),
     .local = run,

@@ -64,6 +64,7 @@ int paths_init(struct paths *p, const char *data, bool make, struct err *err) {
     r = r ? r : join(p->pki, p->data, "pki", err);
     r = r ? r : join(p->kubeconfig, p->data, "kubeconfig", err);
     r = r ? r : join(p->node_kubeconfig, p->data, "node.kubeconfig", err);
+    r = r ? r : join(p->gateway_kubeconfig, p->data, "gateway.kubeconfig", err);
     r = r ? r : join(p->admin_socket, p->data, "admin.sock", err);
     return r ? r : join(p->audit_log, p->data, "audit.log", err);
 }

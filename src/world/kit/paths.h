@@ -15,6 +15,7 @@ struct paths {
     char pki[PATH_BYTES];
     char kubeconfig[PATH_BYTES];      /* of the administrator */
     char node_kubeconfig[PATH_BYTES]; /* of the node agent */
+    char gateway_kubeconfig[PATH_BYTES];
     char admin_socket[PATH_BYTES];
     char audit_log[PATH_BYTES];
 };

@@ -66,6 +66,7 @@ int pki_make(const struct paths *p, const char *host, struct str service_ip, str
     r = r ? r : server(p, host, service_ip, err);
     r = r ? r : client(p, "admin", "berth-admin", STR("system:masters"), err);
     r = r ? r : client(p, "node", node, STR("system:nodes"), err);
+    r = r ? r : client(p, "gateway", "system:berth-gateway", STR("system:berth-gateway"), err);
     struct tls_name sa = {.cn = STR("berth-service-accounts")};
     return r ? r : tls_make_cert(p->pki, "sa", &sa, SA_KEY_DAYS, err);
 }

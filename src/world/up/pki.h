@@ -4,6 +4,7 @@
  *
  *     admin   CN berth-admin                 O system:masters
  *     node    CN system:node:<host name>     O system:nodes
+ *     gateway CN system:berth-gateway        O system:berth-gateway
  *     sa      the key alone is used: it signs ServiceAccount tokens
  */
 #ifndef BERTH_WORLD_PKI_H

@@ -562,6 +562,11 @@ static int write_kubeconfigs(struct up *u, struct err *err) {
     k.cert_file = paths_pki(&u->paths, cert, "node", ".crt");
     k.key_file = paths_pki(&u->paths, key, "node", ".key");
     k.user = "berth-node";
+    r = r ? r : kubeconfig_write(&k, err);
+    k.path = u->paths.gateway_kubeconfig;
+    k.cert_file = paths_pki(&u->paths, cert, "gateway", ".crt");
+    k.key_file = paths_pki(&u->paths, key, "gateway", ".key");
+    k.user = "berth-gateway";
     return r ? r : kubeconfig_write(&k, err);
 }
 

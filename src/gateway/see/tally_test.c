@@ -1,7 +1,7 @@
 /* Tests of tally: what is counted where, the page, and what is under way. */
 #include "base/test.h"
 
-#include "gateway/tally.h"
+#include "gateway/see/tally.h"
 
 static const struct routes_backend backend = {.served = {"/mnt/models", 11}};
 static const struct routes_model llama = {.name = {"llama", 5},
@@ -25,7 +25,7 @@ static struct gateway_seen seen(const struct routes_model *m) {
                                  .bytes_out = 2000};
 }
 
-static bool has(struct tally *t, const char *line) {
+static bool has(struct request_tally *t, const char *line) {
     struct buf page;
     buf_init(&page, 0);
     tally_write(t, &page);
@@ -43,7 +43,7 @@ static bool has(struct tally *t, const char *line) {
     "gen_ai_operation_name=\"chat\""
 
 static void workers_are_added_up(void **state) {
-    struct tally *t = tally_new(2);
+    struct request_tally *t = tally_new(2);
     struct gateway_seen s = seen(&llama);
     for (unsigned w = 0; w < 2; w++) {
         tally_started(t, w, &llama);
@@ -65,7 +65,7 @@ static void workers_are_added_up(void **state) {
 }
 
 static void errors_have_codes(void **state) {
-    struct tally *t = tally_new(1);
+    struct request_tally *t = tally_new(1);
     struct gateway_seen s = seen(&llama);
     s.refused = STR("rate_limit_exceeded");
     s.end = GATEWAY_END_REFUSED;
@@ -86,7 +86,7 @@ static void errors_have_codes(void **state) {
 }
 
 static void a_model_knows_how_busy_it_is(void **state) {
-    struct tally *t = tally_new(3);
+    struct request_tally *t = tally_new(3);
     struct gateway_seen s = seen(&llama);
     assert_int_equal(tally_activity(t, STR("team"), STR("svc")).last_s, 0);
     tally_started(t, 0, &llama);
@@ -101,7 +101,7 @@ static void a_model_knows_how_busy_it_is(void **state) {
 
 /* Names that nobody bounds do not fill memory, nor lose a count. */
 static void too_many_models_are_one(void **state) {
-    struct tally *t = tally_new(1);
+    struct request_tally *t = tally_new(1);
     for (int i = 0; i < TALLY_ROWS_MAX + 100; i++) {
         char name[32];
         (void)snprintf(name, sizeof name, "m%d", i);

@@ -1,5 +1,5 @@
 /* tally: rows in a map for each worker. See tally.h. */
-#include "gateway/tally.h"
+#include "gateway/see/tally.h"
 
 #include <pthread.h>
 
@@ -54,26 +54,26 @@ struct histogram {
     double sum;
 };
 
-struct code {
+struct tally_code {
     char text[CODE_MAX];
     uint64_t n;
 };
 
-struct row {
+struct tally_row {
     char *key; /* "project\nmodel\ntarget\noperation\nservice" */
     uint64_t requests;
     int64_t under_way, last_s;
-    struct code codes[TALLY_CODES]; /* of errors */
+    struct tally_code codes[TALLY_CODES]; /* of errors */
     struct histogram h[WHATS];
 };
 
 struct shard { /* of one worker */
     pthread_mutex_t lock;
     struct map rows;
-    struct row other;
+    struct tally_row other;
 };
 
-struct tally {
+struct request_tally {
     unsigned n;
     struct shard shards[];
 };
@@ -90,9 +90,9 @@ static void observe(struct histogram *h, enum what w, double v) {
     h->sum += v;
 }
 
-static void count_code(struct row *r, struct str code) {
+static void count_code(struct tally_row *r, struct str code) {
     for (size_t i = 0; i < TALLY_CODES; i++) {
-        struct code *c = &r->codes[i];
+        struct tally_code *c = &r->codes[i];
         if (c->n == 0) {
             bool last = i + 1 == TALLY_CODES;
             (void)snprintf(c->text, sizeof c->text, "%.*s", STR_ARG(last ? STR("other") : code));
@@ -105,7 +105,8 @@ static void count_code(struct row *r, struct str code) {
     }
 }
 
-static struct row *row_of(struct shard *s, const struct routes_model *m, struct str operation) {
+static struct tally_row *row_of(struct shard *s, const struct routes_model *m,
+                                struct str operation) {
     char key[KEY_MAX];
     struct str served = m && m->n_backends ? m->backends[0].served : (struct str){0};
     struct str name = m ? m->name : (struct str){0};
@@ -114,7 +115,7 @@ static struct row *row_of(struct shard *s, const struct routes_model *m, struct 
                      STR_ARG(served.n ? served : name), STR_ARG(operation),
                      STR_ARG(m ? m->service : (struct str){0}));
     struct str view = str_from(key, n < KEY_MAX ? (size_t)n : KEY_MAX - 1);
-    struct row *r = map_get(&s->rows, view);
+    struct tally_row *r = map_get(&s->rows, view);
     if (r != NULL || map_count(&s->rows) >= TALLY_ROWS_MAX) {
         return r ? r : &s->other;
     }
@@ -131,7 +132,7 @@ static struct row *row_of(struct shard *s, const struct routes_model *m, struct 
 }
 
 /* Which operation it is counts when it is over: till then it is in a row without. */
-void tally_started(struct tally *t, unsigned worker, const struct routes_model *m) {
+void tally_started(struct request_tally *t, unsigned worker, const struct routes_model *m) {
     struct shard *s = &t->shards[worker % t->n];
     pthread_mutex_lock(&s->lock);
     row_of(s, m, STR(""))->under_way++;
@@ -156,13 +157,14 @@ static struct str code_of(const struct gateway_seen *s, char text[CODE_MAX]) {
     return (struct str){0};
 }
 
-static void observe_if(struct row *r, enum what w, int64_t v, double unit) {
+static void observe_if(struct tally_row *r, enum what w, int64_t v, double unit) {
     if (v >= 0) {
         observe(&r->h[w], w, (double)v / unit);
     }
 }
 
-void tally_ended(struct tally *t, unsigned worker, const struct gateway_seen *s, bool began) {
+void tally_ended(struct request_tally *t, unsigned worker, const struct gateway_seen *s,
+                 bool began) {
     struct shard *shard = &t->shards[worker % t->n];
     char text[CODE_MAX];
     struct str code = code_of(s, text);
@@ -170,7 +172,7 @@ void tally_ended(struct tally *t, unsigned worker, const struct gateway_seen *s,
     if (began) {
         row_of(shard, s->model, STR(""))->under_way--;
     }
-    struct row *r = row_of(shard, s->model, s->operation.n ? s->operation : STR("unknown"));
+    struct tally_row *r = row_of(shard, s->model, s->operation.n ? s->operation : STR("unknown"));
     r->requests++;
     r->last_s = (s->begun_wall_ns + (s->took_ns > 0 ? s->took_ns : 0)) / 1000000000;
     if (code.n) {
@@ -188,7 +190,7 @@ void tally_ended(struct tally *t, unsigned worker, const struct gateway_seen *s,
 
 /* ---- reading ---- */
 
-static void add(struct row *to, const struct row *r) {
+static void add(struct tally_row *to, const struct tally_row *r) {
     to->requests += r->requests;
     to->under_way += r->under_way;
     for (size_t i = 0; i < TALLY_CODES && r->codes[i].n; i++) {
@@ -211,8 +213,8 @@ static void add(struct row *to, const struct row *r) {
     }
 }
 
-static int add_named(struct map *sum, const struct row *r, const char *key) {
-    struct row *to = map_get(sum, str_of(key));
+static int add_named(struct map *sum, const struct tally_row *r, const char *key) {
+    struct tally_row *to = map_get(sum, str_of(key));
     if (to == NULL) {
         to = mem_zalloc(sizeof *to);
         if (to == NULL || (to->key = mem_cstr(str_of(key))) == NULL ||
@@ -228,14 +230,14 @@ static int add_named(struct map *sum, const struct row *r, const char *key) {
     return 0;
 }
 
-static int add_up(struct tally *t, struct map *sum) {
+static int add_up(struct request_tally *t, struct map *sum) {
     const struct map_entry *e;
     int code = 0;
     for (unsigned i = 0; i < t->n; i++) {
         struct shard *s = &t->shards[i];
         pthread_mutex_lock(&s->lock);
         for (size_t k = 0; code == 0 && (e = map_next(&s->rows, &k)) != NULL;) {
-            code = add_named(sum, e->value, ((const struct row *)e->value)->key);
+            code = add_named(sum, e->value, ((const struct tally_row *)e->value)->key);
         }
         if (code == 0 && (s->other.requests || s->other.under_way)) {
             code = add_named(sum, &s->other, "\nother\nother\nother\n");
@@ -257,7 +259,7 @@ static void write_label(struct buf *out, const char *name, struct str value, boo
 }
 
 /* Rows that only count what is under way have no operation. */
-static bool is_running(const struct row *r) {
+static bool is_running(const struct tally_row *r) {
     struct str rest = str_of(r->key), part;
     for (size_t i = 0; i < 4; i++) {
         (void)str_cut(rest, '\n', &part, &rest);
@@ -265,7 +267,7 @@ static bool is_running(const struct row *r) {
     return part.n == 0;
 }
 
-static void write_labels(struct buf *out, const struct row *r) {
+static void write_labels(struct buf *out, const struct tally_row *r) {
     static const char *const names[] = {"project", "model_name", "target_model_name",
                                         "gen_ai_operation_name"};
     struct str rest = str_of(r->key), part;
@@ -277,8 +279,8 @@ static void write_labels(struct buf *out, const struct row *r) {
     }
 }
 
-static void write_line(struct buf *out, const char *name, const char *suffix, const struct row *r,
-                       const char *label, struct str value, double v) {
+static void write_line(struct buf *out, const char *name, const char *suffix,
+                       const struct tally_row *r, const char *label, struct str value, double v) {
     buf_f(out, "%s%s{", name, suffix);
     write_labels(out, r);
     if (label != NULL) {
@@ -293,7 +295,7 @@ static void write_histogram(struct buf *out, const char *name, enum what w, cons
     const struct map_entry *e;
     prom_write_head(out, PROM_HISTOGRAM, str_of(name), str_of(histograms[w].help));
     for (size_t i = 0; (e = map_next(sum, &i)) != NULL;) {
-        const struct row *r = e->value;
+        const struct tally_row *r = e->value;
         uint64_t so_far = 0;
         if (is_running(r)) {
             continue;
@@ -320,7 +322,7 @@ static void write_counts(struct buf *out, const struct map *sum) {
     prom_write_head(out, PROM_COUNTER, STR("inference_objective_request_total"),
                     STR("Requests that ended."));
     for (size_t i = 0; (e = map_next(sum, &i)) != NULL;) {
-        const struct row *r = e->value;
+        const struct tally_row *r = e->value;
         if (!is_running(r)) {
             write_line(out, "inference_objective_request_total", "", r, NULL, STR(""),
                        (double)r->requests);
@@ -329,7 +331,7 @@ static void write_counts(struct buf *out, const struct map *sum) {
     prom_write_head(out, PROM_GAUGE, STR("inference_objective_running_requests"),
                     STR("Requests under way, held ones included."));
     for (size_t i = 0; (e = map_next(sum, &i)) != NULL;) {
-        const struct row *r = e->value;
+        const struct tally_row *r = e->value;
         if (is_running(r)) {
             write_line(out, "inference_objective_running_requests", "", r, NULL, STR(""),
                        (double)r->under_way);
@@ -338,7 +340,7 @@ static void write_counts(struct buf *out, const struct map *sum) {
     prom_write_head(out, PROM_COUNTER, STR("inference_objective_request_error_total"),
                     STR("Requests that failed, by the error's code or the answer's status."));
     for (size_t i = 0; (e = map_next(sum, &i)) != NULL;) {
-        const struct row *r = e->value;
+        const struct tally_row *r = e->value;
         for (size_t k = 0; k < TALLY_CODES && r->codes[k].n; k++) {
             write_line(out, "inference_objective_request_error_total", "", r, "error_code",
                        str_of(r->codes[k].text), (double)r->codes[k].n);
@@ -349,14 +351,14 @@ static void write_counts(struct buf *out, const struct map *sum) {
 static void free_rows(struct map *m) {
     const struct map_entry *e;
     for (size_t i = 0; (e = map_next(m, &i)) != NULL;) {
-        struct row *r = e->value;
+        struct tally_row *r = e->value;
         mem_free(r->key);
         mem_free(r);
     }
     map_release(m);
 }
 
-void tally_write(struct tally *t, struct buf *out) {
+void tally_write(struct request_tally *t, struct buf *out) {
     struct map sum = {0};
     if (add_up(t, &sum) == 0) {
         write_counts(out, &sum);
@@ -369,14 +371,15 @@ void tally_write(struct tally *t, struct buf *out) {
     free_rows(&sum);
 }
 
-struct tally_activity tally_activity(struct tally *t, struct str project, struct str service) {
+struct tally_activity tally_activity(struct request_tally *t, struct str project,
+                                     struct str service) {
     struct tally_activity a = {0};
     const struct map_entry *e;
     for (unsigned i = 0; i < t->n; i++) {
         struct shard *s = &t->shards[i];
         pthread_mutex_lock(&s->lock);
         for (size_t k = 0; (e = map_next(&s->rows, &k)) != NULL;) {
-            const struct row *r = e->value;
+            const struct tally_row *r = e->value;
             const char *last = strrchr(r->key, '\n');
             struct str of;
             (void)str_cut(str_of(r->key), '\n', &of, &(struct str){0});
@@ -392,8 +395,8 @@ struct tally_activity tally_activity(struct tally *t, struct str project, struct
 
 /* ---- life ---- */
 
-struct tally *tally_new(unsigned workers) {
-    struct tally *t = mem_zalloc(sizeof *t + workers * sizeof t->shards[0]);
+struct request_tally *tally_new(unsigned workers) {
+    struct request_tally *t = mem_zalloc(sizeof *t + workers * sizeof t->shards[0]);
     if (t != NULL) {
         t->n = workers;
         for (unsigned i = 0; i < workers; i++) {
@@ -403,7 +406,7 @@ struct tally *tally_new(unsigned workers) {
     return t;
 }
 
-void tally_free(struct tally *t) {
+void tally_free(struct request_tally *t) {
     if (t == NULL) {
         return;
     }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "gateway/access_log.h"
+#include "gateway/see/access_log.h"
 
 static const struct gateway_key key = {
     .name = {"nightly", 7}, .project = {"team", 4}, .subject = {"ann", 3}};

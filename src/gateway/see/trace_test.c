@@ -1,7 +1,7 @@
 /* Tests of trace: what is a traceparent, and what is not. */
 #include "base/test.h"
 
-#include "gateway/trace.h"
+#include "gateway/see/trace.h"
 
 #define GOOD "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 

@@ -1,5 +1,5 @@
 /* trace: see trace.h. */
-#include "gateway/trace.h"
+#include "gateway/see/trace.h"
 
 #include <stdio.h>
 

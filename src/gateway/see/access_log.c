@@ -1,5 +1,5 @@
 /* access_log: two buffers, one that is filled while the other is written. See access_log.h. */
-#include "gateway/access_log.h"
+#include "gateway/see/access_log.h"
 
 #include <errno.h>
 #include <pthread.h>
