@@ -34,6 +34,7 @@
 #include "control/series/calendar_feed.h"
 #include "control/series/reservation_series.h"
 #include "control/serve/serve.h"
+#include "control/serve/serve_runtimes.h"
 #include "control/volumes/volumes.h"
 
 /* In the order in which they are made. */
@@ -71,6 +72,7 @@ static const struct controller_row *const parts[] = {
     &endpoint_slice_controller,
     &volumes_controller,
     &serve_controller,
+    &serve_runtimes_controller,
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };

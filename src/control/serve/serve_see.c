@@ -30,16 +30,26 @@ static const struct object *newest(const struct serve_look *l, const struct obje
     return n.best;
 }
 
-/* The newest pod of all ReplicaSets: a rollback uses an old set again. */
+/* The newest pod of all ReplicaSets, since a rollback uses an old set again; and one that waits for quota. */
 struct newest_pod {
     const struct serve_look *l;
-    const struct object *best;
+    const struct object *best, *gated;
 };
+
+static bool note_gated(void *ctx, const struct object *o) {
+    struct newest_pod *p = ctx;
+    if (o->kind == p->l->c->base.kinds[SERVE_PODS] && o->deleting_ns == 0 &&
+        str_contains(o->json, STR("{\"name\":\"" GATE "\"}"))) {
+        p->gated = o;
+    }
+    return p->gated == NULL;
+}
 
 static bool each_set(void *ctx, const struct object *o) {
     struct newest_pod *p = ctx;
     if (o->kind == p->l->c->base.kinds[SERVE_SETS]) {
         const struct object *pod = newest(p->l, o, SERVE_PODS);
+        mirror_owned(p->l->c->base.env.mirror, o, note_gated, p);
         if (pod != NULL && (p->best == NULL || pod->created_ns > p->best->created_ns ||
                             (pod->created_ns == p->best->created_ns && pod->rv > p->best->rv))) {
             p->best = pod;
@@ -49,17 +59,6 @@ static bool each_set(void *ctx, const struct object *o) {
 }
 
 /* ---- a pod ---- */
-
-static bool is_gated(yyjson_val *pod) {
-    yyjson_arr_iter it = yyjson_arr_iter_with(json_path(pod, "spec.schedulingGates"));
-    yyjson_val *g;
-    while ((g = yyjson_arr_iter_next(&it)) != NULL) {
-        if (str_is(json_str_at(g, "name"), GATE)) {
-            return true;
-        }
-    }
-    return false;
-}
 
 /* Why its Workload has no quota yet. */
 static struct str why_queued(struct serve_look *l, const struct object *pod) {
@@ -140,9 +139,7 @@ static int read_pod(struct serve_look *l, struct serve_revision *v) {
     yyjson_val *own = json_get(status, STR("containerStatuses"));
     yyjson_val *lost = ended_of(before), *end = ended_of(own);
     v->state = SERVE_POD_WAITING;
-    if (is_gated(pod)) {
-        v->queued = why_queued(l, v->pod);
-    } else if (is_ready(pod)) {
+    if (is_ready(pod)) {
         v->state = SERVE_POD_READY;
     } else if (end != NULL) {
         note_end(l, v, end, SERVE_POD_ENDED);
@@ -172,7 +169,8 @@ static int see(struct serve_look *l, struct serve_revision *v) {
     struct newest_pod p = {.l = l};
     mirror_owned(l->c->base.env.mirror, v->obj, each_set, &p);
     v->intent = meta_annotation(v->view.metadata, APPLY_INTENT);
-    v->pod = p.best;
+    v->pod = p.gated ? p.gated : p.best;
+    v->queued = p.gated ? why_queued(l, p.gated) : (struct str){0};
     return v->pod != NULL ? read_pod(l, v) : 0;
 }
 

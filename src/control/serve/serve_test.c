@@ -7,6 +7,7 @@
 #include "base/test.h"
 #include "control/apps/deployment.h"
 #include "control/apps/replica_set.h"
+#include "control/serve/serve_runtimes.h"
 #include "control/test/fake_world.h"
 
 static struct fake_world w;
@@ -310,6 +311,25 @@ static void an_llm(void **state) {
     assert_string_equal(fake_world_condition(get("LLMInferenceService", "l"), "Ready"), "True");
 }
 
+/* ---- what ships ---- */
+
+static void shipped_runtimes_are_made_once(void **state) {
+    struct err err = {0};
+    void *c = controller_new(&serve_runtimes_controller, &w.env, &err);
+    fake_world_put(&w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":"
+                       "\"kube-system\"}}");
+    fake_world_live(&w, 5);
+    size_t n = fake_world_count(&w, "ClusterServingRuntime");
+    assert_true(n >= 4);
+    assert_non_null(fake_world_get(&w, "ClusterServingRuntime", "", "vllm"));
+    fake_world_delete(&w, "ClusterServingRuntime", "", "vllm", NULL);
+    controller_free(c);
+    c = controller_new(&serve_runtimes_controller, &w.env, &err);
+    fake_world_live(&w, 5);
+    assert_int_equal(fake_world_count(&w, "ClusterServingRuntime"), n - 1);
+    controller_free(c);
+}
+
 /* ---- faults ---- */
 
 static void life(void) {
@@ -359,6 +379,7 @@ int main(void) {
         TEST(where_kserve_is),
         TEST(a_profile),
         TEST(an_llm),
+        TEST(shipped_runtimes_are_made_once),
         TEST(each_write_fails_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

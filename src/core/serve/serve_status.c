@@ -47,10 +47,11 @@ static struct serve_condition predictor(const struct serve_observed *o) {
     if (at_zero(o)) {
         return condition(type, SERVE_TRUE, STR("ScaledToZero"), STR("the first request starts it"));
     }
-    if (o->queued.n > 0 && o->ready == 0) {
-        return condition(type, SERVE_FALSE, STR("Queued"), o->queued);
+    struct serve_condition c = by_deployment(o);
+    if (o->queued.n > 0 && (o->ready == 0 || c.truth != SERVE_TRUE)) {
+        return condition(type, o->ready == 0 ? SERVE_FALSE : c.truth, STR("Queued"), o->queued);
     }
-    return by_deployment(o);
+    return c;
 }
 
 static struct serve_condition ingress(const struct serve_observed *o) {
@@ -125,13 +126,14 @@ static void model_status(struct serve_status *s, const struct serve_observed *o)
         return;
     } else if (ready && o->ready > 0) {
         model(s, "UpToDate", "Loaded");
-    } else if (o->queued.n > 0 && o->pods == 0) {
+    } else if (o->queued.n > 0) {
         model(s, "InProgress", "Pending");
     } else {
         by_pod(s, o);
     }
     bool loaded = s->target != NULL && str_is(str_of(s->target), "Loaded");
-    s->active = loaded || (o->was_loaded && o->ready > 0) ? "Loaded" : NULL;
+    bool others = o->was_loaded || o->queued.n > 0; /* that are ready */
+    s->active = loaded || (others && o->ready > 0) ? "Loaded" : NULL;
 }
 
 struct serve_status serve_status_of(const struct serve_observed *o) {

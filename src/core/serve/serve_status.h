@@ -10,6 +10,8 @@
  *     stopped                                     False, Stopped          -               UpToDate
  *     scaled to zero by wish                      True, ScaledToZero      Standby         UpToDate
  *     waits for quota                             False, Queued           Pending         InProgress
+ *     some wait for quota, others serve           as the Deployment says, Pending         InProgress
+ *                                                 but Queued
  *     no pod, or pod not started                  as the Deployment says  Pending         InProgress
  *     weights on their way, server loading them   as the Deployment says  Loading         InProgress
  *     fetching failed, server ended               as the Deployment says  FailedToLoad    BlockedByFailedLoad
