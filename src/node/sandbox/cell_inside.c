@@ -195,15 +195,14 @@ static int put_together(const struct sandbox *s, const struct cell_sources *c, c
 
 /* ---- process 1 ---- */
 
+/* Capabilities that it could gain by executing something stay: it executes nothing, and could gain none without new
+ * privileges. */
 static void give_up_rights(void) {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[2] = {{0}, {0}};
 
-    if (prctl(PR_CAPBSET_READ, 0, 0, 0, 0) == 1) {
-        sandbox_drop_bounds();
-    }
-    syscall(SYS_capset, &head, none);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    syscall(SYS_capset, &head, none);
 }
 
 _Noreturn void cell_inside(const struct sandbox *s, const struct cell_sources *c, bool users,

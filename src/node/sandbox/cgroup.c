@@ -97,6 +97,13 @@ static void note(struct buf *unmet, const char *file, const char *why) {
     buf_f(unmet, "%s%s (%s)", unmet->n ? ", " : "", file, why);
 }
 
+static bool is_number(const char *dir, const char *file, int64_t n) {
+    char got[NUMBER_MAX];
+    int64_t has;
+
+    return str_to_i64(str_trim(str_from(got, get(dir, file, got, sizeof(got)))), &has) && has == n;
+}
+
 /* Writes a limit and reads it back; numbers may come back rounded down to a page. */
 static void limit(const char *dir, const char *file, const char *text, struct buf *unmet) {
     char got[NUMBER_MAX];
@@ -149,7 +156,7 @@ static int make_v2(const struct sandbox *s, struct buf *unmet, struct err *err) 
     if (s->memory_most) { /* all pods together, too */
         limit_number(base, "memory.max", s->memory_most, unmet);
     }
-    if (s->pids_of_all) {
+    if (s->pids_of_all && !is_number(base, "pids.max", s->pids_of_all)) {
         limit_number(base, "pids.max", s->pids_of_all, unmet);
     }
     if (mkdir(dir, 0755) == -1 && errno != EEXIST) {
@@ -235,7 +242,8 @@ static int make_v1(const struct sandbox *s, struct buf *unmet, struct err *err) 
         }
         limit_v1(s, i, dir, unmet);
     }
-    if (s->pids_of_all && v1_dir(V1_PIDS, "berth", dir) == 0) {
+    if (s->pids_of_all && v1_dir(V1_PIDS, "berth", dir) == 0 &&
+        !is_number(dir, "pids.max", s->pids_of_all)) {
         limit_number(dir, "pids.max", s->pids_of_all, unmet);
     }
     if (s->walls && devices_root(dir)) {

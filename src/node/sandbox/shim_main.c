@@ -103,6 +103,7 @@ int shim_main(int argc, char **argv) {
     if (e) {
         fprintf(stderr, "berth shim: no user namespace: %s\n", strerror(e));
     }
+    sandbox_drop_bounds(); /* here for all; where it fails, each process of a pod tells */
     if (!strcmp(argv[1], "--serve")) {
         return serve();
     }

@@ -506,9 +506,6 @@ int shim_run(const char *dir) {
     if (code == 0) {
         code = set_limits(&s, &err);
     }
-    if (code == 0 && s.sandbox.walls) {
-        sandbox_drop_bounds(); /* here for all of the pod; where it fails, each of its processes tells */
-    }
     s.sandbox.cell = s.sandbox.walls ? &s.cell : NULL;
     code = code ? code : open_cell(&s, &err);
     if (code == 0 && open_signals(&s) == -1) {
