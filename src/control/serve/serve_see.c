@@ -39,7 +39,7 @@ struct newest_pod {
 static bool note_gated(void *ctx, const struct object *o) {
     struct newest_pod *p = ctx;
     if (o->kind == p->l->c->base.kinds[SERVE_PODS] && o->deleting_ns == 0 &&
-        str_contains(o->json, STR("{\"name\":\"" GATE "\"}"))) {
+        str_contains(o->json, STR("\"name\":\"" GATE "\""))) {
         p->gated = o;
     }
     return p->gated == NULL;

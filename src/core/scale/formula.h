@@ -2,7 +2,7 @@
  * formula: the expressions of scalingModifiers, KEDA's composite metric: numbers by the names of triggers, in the
  * part of expr-lang that makes sense for numbers.
  *
- *     + - * / % ** ^    < <= > >= == != in    and && or || not !    ?? (nil)    a..b    c ? x : y    let x = y; z   
+ *     + - * / % ** ^    < <= > >= == != in    and && or || not !    ?? (nil)    a..b    c ? x : y    let x = y; z
  * x | f()     abs ceil floor round int float string len min max sum mean median
  *     all any none one count filter map reduce, with # for the element (and #acc)
  *
