@@ -329,7 +329,11 @@ static struct gateway_exchange *begin(struct gateway_worker *w, struct http_requ
 }
 
 void exchange_handle(void *ctx, struct http_request *r) {
-    struct gateway_exchange *x = begin(ctx, r);
+    struct gateway_worker *w = ctx;
+    if (origin_answer(&w->gateway->o.origins, r)) {
+        return;
+    }
+    struct gateway_exchange *x = begin(w, r);
     if (x == NULL || !find_path(x)) {
         return;
     }
@@ -361,7 +365,7 @@ bool exchange_head(void *ctx, struct http_request *r) {
             return true; /* a short body may come meanwhile */
         }
     }
-    struct gateway_exchange *x = begin(w, r);
+    struct gateway_exchange *x = origin_answer(&w->gateway->o.origins, r) ? NULL : begin(w, r);
     if (x && find_path(x)) {
         refuse_key(x, found);
     }

@@ -16,6 +16,7 @@
 #include "gateway/demand.h"
 #include "gateway/keys.h"
 #include "gateway/observe.h"
+#include "gateway/origin.h"
 #include "gateway/routes.h"
 
 struct gateway;
@@ -49,6 +50,7 @@ struct gateway_options {
      * own. */
     int (*socket)(void *ctx, bool v6);
     void *socket_ctx;
+    struct gateway_origins origins; /* of web pages that may ask; the texts outlive the gateway */
     struct log *log;
 };
 

@@ -10,9 +10,9 @@
 
 /* No inline script or style, nothing from elsewhere; data: for the small pictures inside the styles. */
 #define POLICY                                                                                     \
-    STR("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "          \
-        "font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; "              \
-        "form-action 'none'; frame-ancestors 'none'")
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "              \
+    "font-src 'self'; connect-src 'self'%s%.*s; manifest-src 'self'; base-uri 'none'; "            \
+    "form-action 'none'; frame-ancestors 'none'"
 
 struct dashboard *dashboard_new(const struct dashboard_options *o, struct err *err) {
     struct dashboard *d = mem_zalloc(sizeof(*d));
@@ -38,14 +38,20 @@ void dashboard_free(struct dashboard *d) {
     mem_free(d);
 }
 
+void dashboard_set_gateway(struct dashboard *d, struct str url) {
+    d->gateway = url.n <= GATEWAY_URL_MAX ? url : (struct str){0};
+}
+
 /* ---- headers ---- */
 
 static void header(struct http_request *r, const char *name, struct str value) {
     (void)http_add_header(r, name, value);
 }
 
-static void page_headers(struct http_request *r) {
-    header(r, "Content-Security-Policy", POLICY);
+static void page_headers(const struct dashboard *d, struct http_request *r) {
+    char policy[sizeof(POLICY) + GATEWAY_URL_MAX];
+    snprintf(policy, sizeof(policy), POLICY, d->gateway.n > 0 ? " " : "", STR_ARG(d->gateway));
+    header(r, "Content-Security-Policy", str_of(policy));
     header(r, "X-Frame-Options", STR("DENY"));
     header(r, "X-Content-Type-Options", STR("nosniff"));
     header(r, "Referrer-Policy", STR("no-referrer"));
@@ -106,11 +112,11 @@ static const struct asset *asset_of(const struct assets *all, struct str path) {
     return NULL;
 }
 
-static void send_asset(struct http_request *r, const struct asset *x) {
+static void send_asset(const struct dashboard *d, struct http_request *r, const struct asset *x) {
     bool packed = x->gzip_n > 0 && dashboard_takes_gzip(http_header(r, "Accept-Encoding"));
     char tag[48];
     snprintf(tag, sizeof(tag), "\"%s%s\"", x->hash, packed ? "-gz" : "");
-    page_headers(r);
+    page_headers(d, r);
     header(r, "ETag", str_of(tag));
     header(r, "Vary", STR("Accept-Encoding"));
     header(r, "Cache-Control",
@@ -137,9 +143,9 @@ static void send_page(struct dashboard *d, struct http_request *r, struct str pa
         x = asset_of(d->o.assets, STR("index.html"));
     }
     if (x) {
-        send_asset(r, x);
+        send_asset(d, r, x);
     } else {
-        page_headers(r);
+        page_headers(d, r);
         header(r, "Cache-Control", STR("no-store"));
         http_respond(r, 404, "text/plain; charset=utf-8", STR("404 page not found\n"));
     }

@@ -5,7 +5,7 @@
  *     GET    /dashboard/assets/NAME   a file of the binary
  *     GET    /dashboard/...           the one page; the address is for its script
  *     POST   /dashboard/session       {"token": "..."} or {"code": "..."}: 201, a cookie, and as GET
- *     GET    /dashboard/session       {"user", "groups", "expires", "world", "version"}, or 401
+ *     GET    /dashboard/session       {"user", "groups", "expires", "world", "version", "gateway"}, or 401
  *     DELETE /dashboard/session       signs out: 204
  *     GET    /dashboard/ways, /dashboard/session/start, /dashboard/session/callback   see dashboard_login.c
  *     GET    /calendar/TOKEN.ics      a feed; whoever knows the token may read it
@@ -51,6 +51,9 @@ struct dashboard_options {
 struct dashboard *dashboard_new(const struct dashboard_options *o, struct err *err);
 /* After the HTTP servers, and after whoever identifies: nothing is answered any more. */
 void dashboard_free(struct dashboard *d); /* NULL is a no-op */
+
+/* Where models answer, "http://127.0.0.1:8100"; kept by the caller. Pages served from now on may ask there. */
+void dashboard_set_gateway(struct dashboard *d, struct str url);
 
 /* code 0: who->user, groups and expires_ns count. Else ERR_UNAUTHORIZED, ERR_UNAVAILABLE, ..., with a text for
  * people. */

@@ -4,7 +4,7 @@
 
 #include "site/dashboard.h"
 
-enum { PEERS_MAX = 256 };
+enum { PEERS_MAX = 256, GATEWAY_URL_MAX = 256 };
 
 /* How often a peer may still be wrong; each is refilled over time. */
 struct peer {
@@ -18,6 +18,7 @@ struct dashboard {
     struct dashboard_asking *asking;
     struct dashboard_login *logins;
     struct peer peers[PEERS_MAX];
+    struct str gateway; /* empty: there is none */
 };
 
 /* dashboard_session.c */

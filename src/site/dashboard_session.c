@@ -123,7 +123,12 @@ static void show(struct dashboard *d, struct http_request *r, int http, const st
     }
     buf_c(&b, "],\"expires\":");
     buf_json(&b, time_text(one->who.expires_ns / NS_PER_SEC * NS_PER_SEC, when));
-    buf_f(&b, ",\"world\":\"%s\",\"version\":\"%s\"}\n", d->o.world, BERTH_VERSION);
+    buf_f(&b, ",\"world\":\"%s\",\"version\":\"%s\"", d->o.world, BERTH_VERSION);
+    if (d->gateway.n > 0) {
+        buf_c(&b, ",\"gateway\":");
+        buf_json(&b, d->gateway);
+    }
+    buf_c(&b, "}\n");
     private(r);
     http_respond(r, http, "application/json", buf_view(&b));
     buf_release(&b);

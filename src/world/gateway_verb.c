@@ -157,10 +157,17 @@ static int read_options(struct gateway_world *w, struct address *address, struct
     if (code == 0 && (cli_value(a, "tls-cert") == NULL) != (cli_value(a, "tls-key") == NULL)) {
         code = err_set(err, ERR_BAD_REQUEST, "--tls-cert and --tls-key: expected both, or neither");
     }
+    struct gateway_origins origins = {0};
+    const char *origin;
+    for (size_t i = 0; code == 0 && (origin = cli_nth(a, "allow-origin", i)) != NULL; i++) {
+        code = origin_add(&origins, str_of(origin), err);
+        code = code ? err_wrap(err, "--allow-origin") : 0;
+    }
     if (code != 0) {
         return code;
     }
     *o = (struct gateway_options){
+        .origins = origins,
         .host = str_of(address->host),
         .port = address->port,
         .allow_any = true,
@@ -261,6 +268,8 @@ static const struct cli_option options[] = {
     {"drain", 0, "TIME", "how long streams may go on after SIGTERM (default 10m)", NULL, false},
     {"tls-cert", 0, "FILE", "certificate, PEM; with --tls-key", NULL, false},
     {"tls-key", 0, "FILE", "its key, PEM", NULL, false},
+    {"allow-origin", 0, "ORIGIN",
+     "pages of this origin may ask, such as https://berth.example:8090; repeatable", NULL, true},
     {"access-log", 0, "FILE", "a line of JSON for each request, without prompts", NULL, false},
     {"no-sleep", 0, NULL, "idle models are not scaled to zero: one gateway of several does that",
      NULL, false},

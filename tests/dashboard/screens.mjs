@@ -30,7 +30,7 @@ async function clear() {
   await remove('red', 'seen', 'unseen');
 }
 
-const SCREENS = ['', 'calendar', 'calendar?view=day', 'calendar?view=month', 'calendar?as=table', 'bookings?whose=all', 'queues', 'gpus', 'gpus?view=table', 'workloads', 'models', 'models?context=8192', 'services', 'keys',
+const SCREENS = ['', 'calendar', 'calendar?view=day', 'calendar?view=month', 'calendar?as=table', 'bookings?whose=all', 'queues', 'gpus', 'gpus?view=table', 'workloads', 'models', 'models?context=8192', 'services', 'playground', 'keys',
   'admin/quotas', 'admin/approvals', 'admin/policy', 'admin/windows', 'admin/flavors', 'nowhere'];
 const word = (s) => (s || 'overview').replace(/\W+/g, '-');
 

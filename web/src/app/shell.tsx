@@ -5,6 +5,7 @@ import { Nav, NavGroup, NavItem, NavList } from '@patternfly/react-core/dist/esm
 import { Page, PageSidebar, PageSidebarBody } from '@patternfly/react-core/dist/esm/components/Page';
 import { SkipToContent } from '@patternfly/react-core/dist/esm/components/SkipToContent';
 import CalendarIcon from '@patternfly/react-icons/dist/esm/icons/calendar-alt-icon';
+import CommentsIcon from '@patternfly/react-icons/dist/esm/icons/comments-icon';
 import CheckIcon from '@patternfly/react-icons/dist/esm/icons/calendar-check-icon';
 import CatalogIcon from '@patternfly/react-icons/dist/esm/icons/catalog-icon';
 import CogIcon from '@patternfly/react-icons/dist/esm/icons/cog-icon';
@@ -53,6 +54,7 @@ const BOOK: Entry[] = [
 const SERVE: Entry[] = [
   { path: 'models', name: n.models, icon: CatalogIcon, screen: lazy(() => import('../screens/models.tsx')) },
   { path: 'services', name: n.services, icon: ServerIcon, screen: lazy(() => import('../screens/services.tsx')) },
+  { path: 'playground', name: n.playground, icon: CommentsIcon, screen: lazy(() => import('../screens/playground.tsx')) },
   { path: 'keys', name: n.keys, icon: KeyIcon, screen: lazy(() => import('../screens/keys.tsx')) },
 ];
 const RULE: Entry[] = [

@@ -597,4 +597,5 @@ export interface Session {
   groups?: string[];
   expires?: string;
   world?: 'up' | 'operate' | string;
+  gateway?: string; // where models answer: "http://127.0.0.1:8100"
 }

@@ -1,0 +1,24 @@
+/*
+ * origin: which web pages may ask the gateway (CORS). A browser asks before it sends a key for a page of another
+ * origin; only pages of the origins that the gateway was started with are told yes, such as the dashboard's.
+ */
+#ifndef BERTH_GATEWAY_ORIGIN_H
+#define BERTH_GATEWAY_ORIGIN_H
+
+#include "net/http_server.h"
+
+enum { ORIGINS_MAX = 16 };
+
+/* "https://berth.example:8090", as browsers write it: no path. */
+struct gateway_origins {
+    struct str v[ORIGINS_MAX];
+    size_t n;
+};
+
+/* For a page of one of these, adds the headers that let it read the answer. True: the request was the browser's
+ * question whether it may ask, and was answered. */
+bool origin_answer(const struct gateway_origins *o, struct http_request *r);
+/* ERR_INVALID: it is no origin; ERR_TOO_LARGE: there are ORIGINS_MAX. The text is the caller's. */
+int origin_add(struct gateway_origins *o, struct str text, struct err *err);
+
+#endif
