@@ -132,6 +132,8 @@ void kinds_touch(void);
 int kinds_hide(const char *group);
 /* Bodies that are no resource of their own; kind_by_name and kind_by_api_version find them too. */
 extern const struct kind kind_delete_options, kind_eviction, kind_token_request, kind_status;
+/* Kueue's Configuration: a file's form, found by no name. */
+extern const struct kind kind_kueue_configuration;
 static inline const struct kind *kind_stored(const struct kind *k) {
     return k->stored_as ? k->stored_as : k;
 }

@@ -1,5 +1,5 @@
 /*
- * kueue_config: from text to a document, and over it with the table of members (kueue_config_fields.c).
+ * kueue_config: from text to a document, which is checked by the table of its members as any object of the API is.
  *
  * Paths of errors are written as a user would look for them: resources.transformations[2].strategy.
  */
@@ -8,12 +8,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "api/schema/check.h"
+#include "api/schema/codec.h"
 #include "base/limits.h"
-#include "wire/text/time.h"
 #include "wire/yaml.h"
 
-enum { PATH_BYTES = 256, TEXT_BYTES = 400, SHOWN = 64 };
+enum { TEXT_BYTES = 400, SHOWN = 256 };
 
 int config_fault(struct config_reader *r, const char *path, const char *fmt, ...) {
     char text[TEXT_BYTES];
@@ -38,217 +37,87 @@ void config_warn(struct config_reader *r, const char *fmt, ...) {
     c->warnings[c->n_warnings++] = arena_str(&c->arena, str_of(text));
 }
 
-/* ---- one value ---- */
+/* ---- by the table ---- */
 
-static int text_fits(struct config_reader *r, const struct config_field *f, struct str v,
-                     const char *path) {
-    if (f->values != NULL) {
-        char all[TEXT_BYTES] = "";
-        size_t n = 0;
-        for (size_t i = 0; f->values[i] != NULL; i++) {
-            if (str_is(v, f->values[i])) {
-                return 0;
-            }
-            int add = snprintf(all + n, sizeof(all) - n, "%s%s", i > 0 ? ", " : "", f->values[i]);
-            n += add > 0 && (size_t)add < sizeof(all) - n ? (size_t)add : 0;
-        }
-        return config_fault(r, path, "\"%.*s\" is not one of %s", STR_ARG(str_head(v, SHOWN)), all);
+static void unknown(void *ctx, struct str path) {
+    struct config_reader *r = ctx;
+    if (r->err == NULL || r->err->code == 0) {
+        (void)err_set(r->err, ERR_INVALID, "%.*s: unknown field", STR_ARG(str_head(path, SHOWN)));
     }
-    const char *fault = NULL;
-    if (f->format != NULL && str_is(str_of(f->format), "dns1035-label")) {
-        fault = format_fault("dns1123-label", v);
-        fault =
-            fault != NULL || (v.p[0] >= 'a' && v.p[0] <= 'z') ? fault : "must start with a letter";
-    } else if (f->format != NULL) {
-        fault = format_fault(f->format, v);
-    }
-    return fault == NULL
-               ? 0
-               : config_fault(r, path, "\"%.*s\": %s", STR_ARG(str_head(v, SHOWN)), fault);
+    r->refused = true;
 }
 
-static int duration_fits(struct config_reader *r, const struct config_field *f, yyjson_val *v,
-                         const char *path) {
-    int64_t ns;
-    struct err why = {0};
-    if (!yyjson_is_str(v)) {
-        return config_fault(r, path, "expected a duration such as \"5m\"");
+static void repeated(void *ctx, struct str path) {
+    struct config_reader *r = ctx;
+    if (r->err == NULL || r->err->code == 0) {
+        (void)err_set(r->err, ERR_INVALID, "%.*s: stands twice", STR_ARG(str_head(path, SHOWN)));
     }
-    if (duration_parse(json_str(v), &ns, &why) != 0) {
-        return config_fault(r, path, "expected a duration such as \"5m\": %.200s", why.text);
-    }
-    if (f->not_negative && ns < 0) {
-        return config_fault(r, path, "must be greater than or equal to 0");
-    }
-    return f->positive && ns <= 0 ? config_fault(r, path, "must be greater than 0") : 0;
+    r->refused = true;
 }
 
-static int number_fits(struct config_reader *r, const struct config_field *f, yyjson_val *v,
-                       enum config_type type, const char *path) {
-    bool bounded = f->min != 0 || f->max != 0;
-    if (type == CONFIG_INT) {
-        bool is_int = yyjson_is_int(v);
-        uint64_t u = yyjson_is_uint(v) ? yyjson_get_uint(v) : 0;
-        int64_t i = !is_int ? 0 : u > INT64_MAX ? INT64_MAX : yyjson_get_sint(v);
-        if (!is_int) {
-            return config_fault(r, path, "expected an integer");
-        }
-        return bounded && (i < f->min || i > f->max)
-                   ? config_fault(r, path, "expected %lld to %lld, not %lld", (long long)f->min,
-                                  (long long)f->max, (long long)i)
-                   : 0;
+int config_shape(struct config_reader *r, yyjson_val *root) {
+    const struct kind *k = &kind_kueue_configuration;
+    const struct kind_version *v = &k->versions[r->old ? 1 : 0];
+    const struct codec_names names = {unknown, repeated, r};
+    struct causes causes = {.arena = &r->c->arena};
+    yyjson_mut_doc *d = json_mut_copy(&r->c->arena, root);
+    int code = d != NULL ? codec_names(v->schema, root, &names) : ERR_NOMEM;
+    if (code == 0 && r->refused) {
+        return ERR_INVALID;
     }
-    if (!yyjson_is_num(v)) {
-        return config_fault(r, path, "expected a number");
+    if (code == 0) {
+        code = codec_default_in(k, v, d, r->err); /* quantities may be numbers */
     }
-    return yyjson_get_num(v) < (double)f->min
-               ? config_fault(r, path, "must be greater than or equal to %lld", (long long)f->min)
-               : 0;
+    if (code == 0) {
+        code = codec_validate_in(k, v, yyjson_mut_doc_get_root(d), NULL, &causes);
+    }
+    if (code != 0) {
+        return err_set(r->err, ERR_NOMEM, "out of memory");
+    }
+    return causes.n == 0 ? 0
+                         : err_set(r->err, ERR_INVALID, "%.*s: %.*s", STR_ARG(causes.v[0].field),
+                                   STR_ARG(causes.v[0].text));
 }
 
-static int quantity_fits(struct config_reader *r, yyjson_val *v, const char *path) {
-    struct quantity q;
-    if (yyjson_is_num(v)) {
-        return 0;
-    }
-    return yyjson_is_str(v) && quantity_parse(json_str(v), &q, NULL) == 0
-               ? 0
-               : config_fault(r, path, "expected a quantity such as \"2\" or \"1.5Gi\"");
-}
+/* ---- what Berth does not act on ---- */
 
-static int object_fits(struct config_reader *r, const struct config_field *fields, yyjson_val *v,
-                       const char *path);
+#define WITH_API "berth up serves it with its API"
 
-static int selector_fits(struct config_reader *r, yyjson_val *v, const char *path) {
-    struct selector s;
-    struct err why = {0};
-    if (!yyjson_is_obj(v)) {
-        return config_fault(r, path, "expected a label selector");
-    }
-    CONFIG_MEMBERS(v, k) {
-        if (!str_is(json_str(k), "matchLabels") && !str_is(json_str(k), "matchExpressions")) {
-            return config_fault(r, path, "unknown field \"%.*s\"",
-                                STR_ARG(str_head(json_str(k), SHOWN)));
+static const struct {
+    const char *path, *why;
+} idle[] = {
+    {"webhook", "admission is part of berth up; berth operate has --webhook"},
+    {"leaderElection", "berth up is one process; berth operate has --lease-name and others"},
+    {"metrics.bindAddress", WITH_API ", berth operate at --metrics"},
+    {"metrics.customLabels", "metrics carry no custom labels"},
+    {"health", WITH_API ", berth operate at --health"},
+    {"pprofBindAddress", "there is no profile of this kind"},
+    {"controller", "controllers run on one thread and read no remote cache"},
+    {"tls", "it cannot be chosen"},
+    {"internalCertManagement", "berth operate certifies its webhooks, or takes --webhook-cert"},
+    {"clientConnection", "berth up needs no limit; berth operate has --qps and --burst"},
+    {"integrations.externalFrameworks", "no outside controller makes Workloads here"},
+    {"integrations.podOptions", "pods are chosen by their queue and managedJobsNamespaceSelector"},
+    {"queueVisibility", "positions are computed when they are read (visibility.kueue.x-k8s.io)"},
+    {"multiKueue", "MultiKueue is not there"},
+    {"visibilityServer", WITH_API},
+};
+
+int config_idle(struct config_reader *r, yyjson_val *root) {
+    for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++) {
+        if (json_path(root, idle[i].path) != NULL) {
+            config_warn(r, "%s has no effect: %s", idle[i].path, idle[i].why);
         }
     }
-    int code = selector_from_json(&r->c->arena, v, &s, &why);
-    return code == ERR_NOMEM ? err_set(r->err, ERR_NOMEM, "out of memory")
-           : code != 0       ? config_fault(r, path, "%.300s", why.text)
-                             : 0;
-}
-
-static int value_fits(struct config_reader *r, const struct config_field *f, enum config_type type,
-                      yyjson_val *v, const char *path);
-
-/* Items of a list, values of a map: they are bounded by min and max as numbers when they are numbers. */
-static int items_fit(struct config_reader *r, const struct config_field *f, yyjson_val *v,
-                     const char *path) {
-    char below[PATH_BYTES];
-    size_t n = yyjson_get_len(v);
-    bool counts = f->item != CONFIG_INT && f->item != CONFIG_NUMBER;
-    if (counts && ((f->max > 0 && n > (size_t)f->max) || n < (size_t)f->min)) {
-        return config_fault(r, path, "expected %lld to %lld items, not %zu", (long long)f->min,
-                            (long long)f->max, n);
-    }
-    CONFIG_EACH(v, i, e) {
-        (void)snprintf(below, sizeof(below), "%s[%zu]", path, i);
-        int code = value_fits(r, f, f->item, e, below);
-        if (code != 0) {
-            return code;
-        }
-    }
-    if (!yyjson_is_obj(v)) {
-        return 0;
-    }
-    CONFIG_MEMBERS(v, k) {
-        (void)snprintf(below, sizeof(below), "%s[%.*s]", path,
-                       STR_ARG(str_head(json_str(k), SHOWN)));
-        int code = value_fits(r, f, f->item, yyjson_obj_iter_get_val(k), below);
-        if (code != 0) {
-            return code;
+    CONFIG_EACH(json_path(root, "resources.deviceClassMappings"), k, e) {
+        if (json_get(e, STR("sources")) != NULL) {
+            config_warn(r,
+                        "resources.deviceClassMappings[%zu].sources has no effect: devices are "
+                        "counted whole",
+                        k);
         }
     }
     return 0;
-}
-
-static int value_fits(struct config_reader *r, const struct config_field *f, enum config_type type,
-                      yyjson_val *v, const char *path) {
-    switch (type) {
-    case CONFIG_BOOL:
-        return yyjson_is_bool(v) ? 0 : config_fault(r, path, "expected true or false");
-    case CONFIG_INT:
-    case CONFIG_NUMBER:
-        return number_fits(r, f, v, type, path);
-    case CONFIG_TEXT:
-        return yyjson_is_str(v) ? text_fits(r, f, json_str(v), path)
-                                : config_fault(r, path, "expected a string");
-    case CONFIG_DURATION:
-        return duration_fits(r, f, v, path);
-    case CONFIG_QUANTITY:
-        return quantity_fits(r, v, path);
-    case CONFIG_OBJECT:
-        return object_fits(r, f->of, v, path);
-    case CONFIG_LIST:
-        return yyjson_is_arr(v) ? items_fit(r, f, v, path)
-                                : config_fault(r, path, "expected a list");
-    case CONFIG_MAP:
-        return yyjson_is_obj(v) ? items_fit(r, f, v, path)
-                                : config_fault(r, path, "expected a map");
-    case CONFIG_SELECTOR:
-        return selector_fits(r, v, path);
-    case CONFIG_ANY:
-        break;
-    }
-    return 0;
-}
-
-/* ---- members ---- */
-
-static const struct config_field *field_of(const struct config_reader *r,
-                                           const struct config_field *fields, struct str name) {
-    for (const struct config_field *f = fields; f->name != NULL; f++) {
-        if (str_is(name, f->name) && (!f->old || r->old)) {
-            return f;
-        }
-    }
-    return NULL;
-}
-
-static int object_fits(struct config_reader *r, const struct config_field *fields, yyjson_val *v,
-                       const char *path) {
-    char below[PATH_BYTES];
-    const char *dot = path[0] != '\0' ? "." : "";
-    if (!yyjson_is_obj(v)) {
-        return config_fault(r, path[0] != '\0' ? path : "the document", "expected an object");
-    }
-    CONFIG_MEMBERS(v, k) {
-        struct str name = json_str(k);
-        yyjson_val *x = yyjson_obj_iter_get_val(k);
-        const struct config_field *f = field_of(r, fields, name);
-        (void)snprintf(below, sizeof(below), "%s%s%.*s", path, dot, STR_ARG(str_head(name, SHOWN)));
-        if (f == NULL) {
-            return config_fault(r, below, "unknown field");
-        }
-        int code = yyjson_is_null(x) ? 0 : value_fits(r, f, f->type, x, below);
-        if (code != 0) {
-            return code;
-        }
-        if (f->idle != NULL && !yyjson_is_null(x)) {
-            config_warn(r, "%s has no effect: %s", below, f->idle);
-        }
-    }
-    for (const struct config_field *f = fields; f->name != NULL; f++) {
-        yyjson_val *x = json_get(v, str_of(f->name));
-        if (f->needed && (x == NULL || yyjson_is_null(x))) {
-            (void)snprintf(below, sizeof(below), "%s%s%s", path, dot, f->name);
-            return config_fault(r, below, "required");
-        }
-    }
-    return 0;
-}
-
-int config_walk(struct config_reader *r, yyjson_val *root) {
-    return object_fits(r, kueue_config_fields, root, "");
 }
 
 /* ---- the document ---- */
@@ -269,6 +138,23 @@ static int version(struct config_reader *r, yyjson_val *root) {
     return 0;
 }
 
+/* A member that is null is absent. */
+static void drop_nulls(yyjson_mut_val *v) {
+    yyjson_mut_val *k, *e;
+    yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(v);
+    while (yyjson_mut_is_obj(v) && (k = yyjson_mut_obj_iter_next(&it)) != NULL) {
+        if (yyjson_mut_is_null(yyjson_mut_obj_iter_get_val(k))) {
+            (void)yyjson_mut_obj_iter_remove(&it);
+        } else {
+            drop_nulls(yyjson_mut_obj_iter_get_val(k));
+        }
+    }
+    yyjson_mut_arr_iter list = yyjson_mut_arr_iter_with(v);
+    while (yyjson_mut_is_arr(v) && (e = yyjson_mut_arr_iter_next(&list)) != NULL) {
+        drop_nulls(e);
+    }
+}
+
 static int parse(struct config_reader *r, struct str text, yyjson_val **ret) {
     yyjson_mut_doc *mut;
     yyjson_doc *doc;
@@ -280,6 +166,7 @@ static int parse(struct config_reader *r, struct str text, yyjson_val **ret) {
     if (code != 0) {
         return code;
     }
+    drop_nulls(yyjson_mut_doc_get_root(mut));
     buf_init(&b, 16 * KUEUE_CONFIG_BYTES); /* aliases may make it grow */
     json_write_mut(&b, yyjson_mut_doc_get_root(mut));
     code = buf_ok(&b) != 0 ? err_set(r->err, ERR_TOO_LARGE, "too large with its aliases")
@@ -294,7 +181,7 @@ static int parse(struct config_reader *r, struct str text, yyjson_val **ret) {
 static int read_document(struct config_reader *r, struct str text) {
     yyjson_val *root = NULL;
     int (*const steps[])(struct config_reader *, yyjson_val *) = {
-        version, config_walk, config_rules, config_gates, config_fill};
+        version, config_shape, config_rules, config_gates, config_idle, config_fill};
     int code = parse(r, text, &root);
     for (size_t i = 0; code == 0 && i < sizeof(steps) / sizeof(*steps); i++) {
         code = steps[i](r, root);

@@ -5,40 +5,11 @@
 #include "control/admit/kueue_config.h"
 #include "wire/json/json.h"
 
-enum config_type {
-    CONFIG_BOOL,
-    CONFIG_INT,    /* within min..max */
-    CONFIG_NUMBER, /* not below min */
-    CONFIG_TEXT,
-    CONFIG_DURATION, /* "5m" */
-    CONFIG_QUANTITY, /* "1.5Gi" or a number */
-    CONFIG_OBJECT,   /* members: of */
-    CONFIG_LIST,     /* items: item, of */
-    CONFIG_MAP,      /* values: item */
-    CONFIG_SELECTOR, /* a label selector */
-    CONFIG_ANY,
-};
-
-struct config_field {
-    const char *name;
-    enum config_type type;
-    enum config_type item;
-    const struct config_field *of;
-    const char *idle;                    /* Berth does not act on it, because ... */
-    const char *const *values;           /* CONFIG_TEXT, or a list's: one of these */
-    const char *format;                  /* CONFIG_TEXT, or a list's: as format_fault has it */
-    int64_t min, max;                    /* numbers; a list's or map's length; 0 0: no bounds */
-    bool old;                            /* v1beta1 alone */
-    bool needed, not_negative, positive; /* the latter two: durations */
-};
-
-/* Members of the document, to a name of NULL. */
-extern const struct config_field kueue_config_fields[];
-
 struct config_reader {
     struct kueue_config *c;
     struct err *err;
-    bool old; /* v1beta1 */
+    bool old;     /* v1beta1 */
+    bool refused; /* by config_shape: err says why */
     bool has_namespace;
     struct str namespace;
 };
@@ -49,9 +20,11 @@ int config_fault(struct config_reader *r, const char *path, const char *fmt, ...
 void config_warn(struct config_reader *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The shape: known members, types, bounds, closed sets; warns of what is idle. */
-int config_walk(struct config_reader *r, yyjson_val *root);
-/* Rules that look at more than one value. */
+/* The shape, by the table (api/kinds/kinds_kueue_config.c): known members, types, bounds, closed sets. */
+int config_shape(struct config_reader *r, yyjson_val *root);
+/* Warns of what Berth leaves idle. */
+int config_idle(struct config_reader *r, yyjson_val *root);
+/* Rules that a table cannot say, and those that look at more than one value. */
 int config_rules(struct config_reader *r, yyjson_val *root);
 /* featureGates, into settings.gates. */
 int config_gates(struct config_reader *r, yyjson_val *root);

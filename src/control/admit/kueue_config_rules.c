@@ -306,9 +306,74 @@ static int resources(struct config_reader *r, yyjson_val *root) {
     return device_classes(r, json_path(root, "resources.deviceClassMappings"));
 }
 
+/* ---- single values ---- */
+
+static int durations(struct config_reader *r, yyjson_val *root) {
+    static const char *const paths[] = {
+        "leaderElection.leaseDuration",
+        "leaderElection.renewDeadline",
+        "leaderElection.retryPeriod",
+        "controller.cacheSyncTimeout",
+        "waitForPodsReady.timeout",
+        "waitForPodsReady.recoveryTimeout",
+        "multiKueue.gcInterval",
+        "multiKueue.workerLostTimeout",
+        "admissionFairSharing.usageHalfLifeTime",
+        "objectRetentionPolicies.workloads.afterFinished",
+        "objectRetentionPolicies.workloads.afterDeactivatedByKueue",
+    };
+    const char *path = "admissionFairSharing.usageSamplingInterval";
+    int64_t ns;
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        if (duration_parse(json_str_at(root, paths[i]), &ns, NULL) == 0 && ns < 0) {
+            return config_fault(r, paths[i], "must be greater than or equal to 0");
+        }
+    }
+    return duration_parse(json_str_at(root, path), &ns, NULL) == 0 && ns <= 0
+               ? config_fault(r, path, "must be greater than 0")
+               : 0;
+}
+
+static int numbers(struct config_reader *r, yyjson_val *root) {
+    char path[PATH_BYTES];
+    yyjson_val *qps = json_path(root, "clientConnection.qps");
+    if (qps != NULL && yyjson_get_num(qps) < -1) {
+        return config_fault(r, "clientConnection.qps", "must be greater than or equal to -1");
+    }
+    CONFIG_MEMBERS(json_path(root, "admissionFairSharing.resourceWeights"), k) {
+        if (yyjson_get_num(yyjson_obj_iter_get_val(k)) < 0) {
+            (void)snprintf(path, sizeof(path), "admissionFairSharing.resourceWeights[%.*s]",
+                           STR_ARG(str_head(json_str(k), SHOWN)));
+            return config_fault(r, path, "must be greater than or equal to 0");
+        }
+    }
+    return 0;
+}
+
+static int selectors(struct config_reader *r, yyjson_val *root) {
+    static const char *const paths[] = {
+        "managedJobsNamespaceSelector",
+        "metrics.localQueueMetrics.localQueueSelector",
+        "integrations.podOptions.namespaceSelector",
+        "integrations.podOptions.podSelector",
+    };
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        struct selector s;
+        struct err why = {0};
+        yyjson_val *v = json_path(root, paths[i]);
+        int code = v != NULL ? selector_from_json(&r->c->arena, v, &s, &why) : 0;
+        if (code != 0) {
+            return code == ERR_NOMEM ? err_set(r->err, ERR_NOMEM, "out of memory")
+                                     : config_fault(r, paths[i], "%.300s", why.text);
+        }
+    }
+    return 0;
+}
+
 int config_rules(struct config_reader *r, yyjson_val *root) {
     int (*const rules[])(struct config_reader *, yyjson_val *) = {
-        namespaces, custom_labels, transport, framework_lists, multikueue, fair_sharing, resources,
+        durations, numbers,         selectors,  namespaces,   custom_labels,
+        transport, framework_lists, multikueue, fair_sharing, resources,
     };
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         int code = rules[i](r, root);
