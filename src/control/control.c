@@ -29,6 +29,7 @@
 #include "control/kube/serviceaccount.h"
 #include "control/load/priority_class.h"
 #include "control/net/endpoint_slice.h"
+#include "control/net/endpoints.h"
 #include "control/queue/queue_controller.h"
 #include "control/see/see.h"
 #include "control/series/calendar_feed.h"
@@ -70,6 +71,7 @@ static const struct controller_row *const parts[] = {
     &calendar_feed_controller,
     &booking_objects_controller,
     &endpoint_slice_controller,
+    &endpoints_controller,
     &volumes_controller,
     &serve_controller,
     &serve_runtimes_controller,

@@ -82,6 +82,12 @@ def answers(b, name, port=8000, ns="default"):
     return address
 
 
+def old_endpoints(b, name):
+    """Of the core kind, which Kubernetes has deprecated."""
+    subsets = b.get("endpoints", name).get("subsets") or []
+    return sorted(a["ip"] for s in subsets for a in s.get("addresses") or [])
+
+
 def endpoints(b, name):
     slices = b.get("endpointslices", "-l", f"kubernetes.io/service-name={name}")["items"]
     return sorted(e["addresses"][0] for s in slices for e in s.get("endpoints") or [] if e["conditions"].get("ready"))
@@ -117,6 +123,10 @@ def test_a_service_spreads_over_ready_pods(b):
     answers(b, "a")
     answers(b, "b")
     wait_for("both endpoints", lambda: len(endpoints(b, "web")) == 2)
+    wait_for("core Endpoints", lambda: old_endpoints(b, "web") == endpoints(b, "web"))
+    told = b.kubectl("get", "endpoints", "web", ok=False)
+    check("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice" in told.stderr, told.stderr)
+    check(f"{endpoints(b, 'web')[0]}:8000," in told.stdout, told.stdout)
     cluster = b.get("service", "web")["spec"]["clusterIP"]
     check(cluster.startswith("10.43."), cluster)
     got = inside(b, "".join(get("http://web/") + "echo;" for _ in range(20)) + get("http://web.default.svc.cluster.local/"))
@@ -125,6 +135,7 @@ def test_a_service_spreads_over_ready_pods(b):
     b.kubectl("patch", "pod", "b", "--subresource=status", "--type=strategic", "-p",
               '{"status":{"conditions":[{"type":"Ready","status":"False"}]}}')
     wait_for("one endpoint", lambda: endpoints(b, "web") == [ip(b, "a")])
+    wait_for("core Endpoints", lambda: old_endpoints(b, "web") == [ip(b, "a")])
     wait_for("answers of one alone", lambda: "b" not in inside(b, "".join(get("http://web/") for _ in range(10))))
     # Gone: refused, at once.
     b.kubectl("delete", "pod", "a", "b", "--wait=true")

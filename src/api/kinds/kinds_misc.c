@@ -9,25 +9,56 @@
 
 /* --- Endpoints, EndpointSlice --- */
 
+enum { CELL_SHOWN = 3 }; /* addresses or ports in a cell, as upstream; the others are counted */
+
+struct cell_list {
+    struct buf b;
+    size_t n;
+};
+
+static void list_add(struct cell_list *l, struct str text, int64_t port) {
+    if (l->n++ < CELL_SHOWN) {
+        buf_c(&l->b, l->b.n ? "," : "");
+        buf_str(&l->b, text);
+        if (port >= 0) {
+            buf_f(&l->b, "%s%lld", text.n ? ":" : "", (long long)port);
+        }
+    }
+}
+
+static void list_tell(struct cell_list *l, struct str none, struct buf *out) {
+    if (l->n > CELL_SHOWN) {
+        buf_f(&l->b, " + %zu more...", l->n - CELL_SHOWN);
+    }
+    cell_str(out, l->n ? buf_view(&l->b) : none);
+    buf_release(&l->b);
+}
+
+/* The ready addresses of a subset: with each of its ports, or without where it has none. */
+static void list_subset(struct cell_list *l, yyjson_val *s) {
+    yyjson_val *ports = json_path(s, "ports"), *a;
+    size_t n = yyjson_arr_size(ports);
+
+    for (size_t i = 0; i < (n ? n : 1); i++) {
+        int64_t port = n ? json_i64_at(yyjson_arr_get(ports, i), "port", 0) : -1;
+        yyjson_arr_iter each = yyjson_arr_iter_with(json_path(s, "addresses"));
+        while ((a = yyjson_arr_iter_next(&each)) != NULL) {
+            list_add(l, json_str_at(a, "ip"), port);
+        }
+    }
+}
+
 static void endpoints_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out) {
     (void)i;
     (void)now;
-    struct buf b;
-    buf_init(&b, 0);
-    yyjson_arr_iter it = yyjson_arr_iter_with(json_path(obj, "subsets"));
-    yyjson_val *s;
+    struct cell_list l = {.n = 0};
+    buf_init(&l.b, 0);
+    yyjson_val *subsets = json_path(obj, "subsets"), *s;
+    yyjson_arr_iter it = yyjson_arr_iter_with(subsets);
     while ((s = yyjson_arr_iter_next(&it)) != NULL) {
-        int64_t port = json_i64_at(yyjson_arr_get(json_path(s, "ports"), 0), "port", 0);
-        yyjson_arr_iter each = yyjson_arr_iter_with(json_path(s, "addresses"));
-        yyjson_val *a;
-        while ((a = yyjson_arr_iter_next(&each)) != NULL) {
-            buf_c(&b, b.n ? "," : "");
-            buf_str(&b, json_str_at(a, "ip"));
-            buf_f(&b, ":%lld", (long long)port);
-        }
+        list_subset(&l, s);
     }
-    cell_str(out, buf_view(&b));
-    buf_release(&b);
+    list_tell(&l, yyjson_arr_size(subsets) ? STR("") : STR("<none>"), out);
 }
 
 static const struct column endpoints_columns[] = {
@@ -42,7 +73,12 @@ const struct kind kind_endpoints = {
     .singular = "endpoints",
     .short_names = (const char *const[]){"ep", NULL},
     .flags = KIND_NAMESPACED | KIND_CREATE_ON_UPDATE,
-    .versions = &(const struct kind_version){.version = "v1", .schema = &schema_endpoints},
+    .versions =
+        &(const struct kind_version){.version = "v1",
+                                     .schema = &schema_endpoints,
+                                     .deprecated = true,
+                                     .deprecation = "v1 Endpoints is deprecated in v1.33+; use "
+                                                    "discovery.k8s.io/v1 EndpointSlice"},
     .n_versions = 1,
     .columns = endpoints_columns,
     .n_columns = COUNT(endpoints_columns),
@@ -51,20 +87,21 @@ const struct kind kind_endpoints = {
 
 static void slice_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out) {
     (void)now;
-    struct buf b;
-    buf_init(&b, 0);
+    struct cell_list l = {.n = 0};
+    buf_init(&l.b, 0);
     yyjson_arr_iter it = yyjson_arr_iter_with(json_path(obj, i == 2 ? "ports" : "endpoints"));
-    yyjson_val *v;
+    yyjson_val *v, *a;
     while ((v = yyjson_arr_iter_next(&it)) != NULL) {
-        buf_c(&b, b.n ? "," : "");
         if (i == 2) {
-            buf_i64(&b, json_i64_at(v, "port", 0));
-        } else {
-            buf_str(&b, json_str(yyjson_arr_get_first(json_path(v, "addresses"))));
+            list_add(&l, STR(""), json_i64_at(v, "port", 0));
+            continue;
+        }
+        yyjson_arr_iter each = yyjson_arr_iter_with(json_path(v, "addresses"));
+        while ((a = yyjson_arr_iter_next(&each)) != NULL) {
+            list_add(&l, json_str(a), -1);
         }
     }
-    cell_str(out, b.n ? buf_view(&b) : STR("<unset>"));
-    buf_release(&b);
+    list_tell(&l, STR("<unset>"), out);
 }
 
 static const struct column slice_columns[] = {

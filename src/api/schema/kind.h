@@ -39,6 +39,7 @@ struct kind_version {
     const char *version;         /* "v1" */
     const struct schema *schema; /* of the whole object, apiVersion, kind and metadata included */
     bool deprecated;             /* answered with a Warning header */
+    const char *deprecation;     /* its text, of a built-in kind; NULL: the usual one */
     /* To and from the storage version, in place; NULL for the storage version itself. */
     int (*to_storage)(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
     int (*from_storage)(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);

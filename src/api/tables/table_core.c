@@ -437,7 +437,7 @@ static const struct field endpoint_port_fields[] = {
       .min = 1, .max = 65535, .doc = "Port to connect to."),
     M(endpoint_port, protocol, STRING, ONE, "protocol", 3, .def = "\"TCP\"",
       .values = sctp_tcp_udp_values, .doc = "TCP, UDP or SCTP."),
-    F(STRING, ONE, "appProtocol", 4, .flags = FIELD_F_OPT,
+    M(endpoint_port, app_protocol, STRING, ONE, "appProtocol", 4, .flags = FIELD_F_OPT,
       .doc = "Application protocol of the port."),
 };
 static const struct schema schema_endpoint_port = ATOMIC_SCHEMA(

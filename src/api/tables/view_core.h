@@ -497,7 +497,7 @@ struct endpoint_address {
 struct endpoint_port {
     struct str name;
     int32_t port;
-    struct str protocol;
+    struct str protocol, app_protocol;
 };
 struct endpoint_subset {
     struct {

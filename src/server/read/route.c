@@ -64,7 +64,8 @@ static bool is_misplaced(const struct api_request *q) {
 static void warn_deprecated(struct call *c) {
     const struct api_request *q = &c->req;
     if (q->kv->deprecated) {
-        struct str own = crd_kind_deprecation(q->kv);
+        struct str own =
+            q->kv->deprecation ? str_of(q->kv->deprecation) : crd_kind_deprecation(q->kv);
         call_warn(c, own.n > 0 ? own
                                : arena_f(c->arena, "%.*s/%.*s %s is deprecated; use %s",
                                          STR_ARG(q->group), STR_ARG(q->version), q->kind->kind,
