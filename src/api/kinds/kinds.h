@@ -62,6 +62,8 @@ bool same_except(yyjson_mut_val *a, yyjson_val *b, const char *const *members);
 
 /* pods: the spec alone, for everything that holds a template */
 void pod_spec_defaults(yyjson_mut_doc *d, yyjson_mut_val *spec);
+void pod_sources_check(yyjson_mut_val *spec, const struct path *at, struct causes *c);
+void pod_affinity_check(yyjson_mut_val *spec, const struct path *at, struct causes *c);
 void pod_spec_check(yyjson_mut_val *spec, const struct path *at, struct causes *c);
 /* metadata and spec of a template */
 void pod_template_check(yyjson_mut_val *template, const struct path *at, struct causes *c);

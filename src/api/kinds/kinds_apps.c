@@ -400,6 +400,13 @@ const struct kind kind_daemon_set = {
 static void stateful_defaults(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err) {
     yyjson_mut_val *way = json_mpath(obj, "spec.updateStrategy");
     pod_spec_defaults(d, json_mpath(obj, "spec.template.spec"));
+    EACH(json_mpath(obj, "spec.volumeClaimTemplates"), i, claim) {
+        (void)i;
+        if (json_mset_str(d, claim, "apiVersion", STR("v1")) != 0 ||
+            json_mset_str(d, claim, "kind", STR("PersistentVolumeClaim")) != 0) {
+            err_set(err, ERR_NOMEM, "out of memory");
+        }
+    }
     if (!str_is(json_mstr_at(way, "type"), "RollingUpdate")) {
         return;
     }

@@ -87,7 +87,11 @@ static void job_change(yyjson_mut_val *spec, yyjson_val *old, struct causes *c) 
         json_bool_at(was, "suspend", false) && json_path(old, "status.startTime") == NULL;
     yyjson_mut_val *now = json_mget(spec, STR("template"));
     if (!template_same(now, json_get(was, STR("template")), may_steer)) {
-        cause_invalid_json(c, &template, now, "field is immutable");
+        struct path pod = path_member(&template, "spec");
+        yyjson_mut_val *spec_now = json_mget(now, STR("spec"));
+        bool inside = !same_value(spec_now, json_path(was, "template.spec"));
+        cause_invalid_json(c, inside ? &pod : &template, inside ? spec_now : now,
+                           "field is immutable");
     }
     yyjson_mut_val *n = json_mget(spec, STR("completions"));
     bool elastic =

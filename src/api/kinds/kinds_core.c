@@ -3,6 +3,7 @@
 
 #include "api/kinds/kinds.h"
 #include "base/limits.h"
+#include "base/map.h"
 #include "wire/text/base64.h"
 
 void prepare_status(yyjson_mut_doc *d, yyjson_mut_val *obj, yyjson_val *old, int64_t now) {
@@ -228,9 +229,32 @@ static void check_frozen(yyjson_mut_val *obj, yyjson_val *old, const char *membe
     }
 }
 
+/* A key is in one of both maps. By a table, since either may be long. */
+static void check_twice(yyjson_mut_val *obj, struct causes *c) {
+    struct path at = path_member(NULL, "data");
+    yyjson_mut_val *text = json_mget(obj, STR("data")), *bytes = json_mget(obj, STR("binaryData"));
+    yyjson_mut_val *k, *v;
+    struct map keys = {0};
+    size_t i, n;
+    if (yyjson_mut_obj_size(text) == 0 || yyjson_mut_obj_size(bytes) == 0) {
+        return;
+    }
+    yyjson_mut_obj_foreach(text, i, n, k, v) {
+        (void)map_put(&keys, json_mstr(k), k, NULL); /* without memory it is not looked for */
+    }
+    yyjson_mut_obj_foreach(bytes, i, n, k, v) {
+        struct path here = path_key(&at, json_mstr(k));
+        if (map_get(&keys, json_mstr(k)) != NULL) {
+            cause_invalid(c, &here, json_mstr(k), "duplicate of key present in binaryData");
+        }
+    }
+    map_release(&keys);
+}
+
 static void config_map_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     check_keys(obj, "data", c);
     check_keys(obj, "binaryData", c);
+    check_twice(obj, c);
     check_frozen(obj, old, "immutable", c);
     check_frozen(obj, old, "data", c);
     check_frozen(obj, old, "binaryData", c);

@@ -195,11 +195,13 @@ const struct kind kind_lease = {
 
 static void priority_class_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     enum { HIGHEST_FOR_USERS = 1000000000 };
-    (void)old;
     struct path meta = path_member(NULL, "metadata"), name_at = path_member(&meta, "name");
     struct path value_at = path_member(NULL, "value");
     struct str name = json_mstr_at(obj, "metadata.name");
     int64_t value = yyjson_mut_get_sint(json_mget(obj, STR("value")));
+    if (old != NULL && value != json_i64_at(old, "value", 0)) {
+        cause_forbidden(c, &value_at, "may not be changed in an update.");
+    }
     if (str_starts(name, STR("system-"))) {
         if (!str_is(name, "system-cluster-critical") && !str_is(name, "system-node-critical")) {
             cause_forbidden(c, &name_at,

@@ -102,8 +102,6 @@ static void quota_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) 
     }
     if (old != NULL) {
         check_immutable(c, &scopes_at, scopes, json_path(old, "spec.scopes"));
-        check_immutable(c, &selector_at, json_mget(spec, STR("scopeSelector")),
-                        json_path(old, "spec.scopeSelector"));
     }
 }
 

@@ -81,6 +81,25 @@ static void role_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     }
 }
 
+/* People are of the group of RBAC, accounts of the core. */
+static void check_subject_group(yyjson_mut_val *s, struct str kind, const struct path *at,
+                                struct causes *c) {
+    static const char *const of_people[] = {"rbac.authorization.k8s.io", NULL};
+    static const char *const of_accounts[] = {"", NULL};
+    struct str group = json_mstr_at(s, "apiGroup"), name = json_mstr_at(s, "name");
+    struct path group_at = path_member(at, "apiGroup"), name_at = path_member(at, "name");
+    bool account = str_is(kind, "ServiceAccount");
+    if (account && group.n > 0) {
+        cause_unsupported(c, &group_at, group, of_accounts);
+    } else if ((str_is(kind, "User") || str_is(kind, "Group")) && !str_is(group, of_people[0])) {
+        cause_unsupported(c, &group_at, group, of_people);
+    }
+    const char *fault = account && name.n > 0 ? format_fault("dns1123-subdomain", name) : NULL;
+    if (fault != NULL) {
+        cause_invalid(c, &name_at, name, "%s", fault);
+    }
+}
+
 static void binding_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     static const char *const kinds[] = {"User", "Group", "ServiceAccount", NULL};
     static const char *const roles[] = {"Role", "ClusterRole", NULL};
@@ -107,6 +126,7 @@ static void binding_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c
                    !namespaced) {
             cause_required(c, &space, NULL);
         }
+        check_subject_group(s, kind, &here, c);
     }
 }
 

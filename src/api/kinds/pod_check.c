@@ -119,7 +119,8 @@ static void check_mounts(yyjson_mut_val *container, yyjson_mut_val *volumes, con
             struct buf b;
             buf_init(&b, 0);
             buf_json(&b, volume);
-            causes_add(c, CAUSE_INVALID, path_text(&name, c->arena), "Not found: %s", buf_cstr(&b));
+            causes_add(c, CAUSE_NOT_FOUND, path_text(&name, c->arena), "Not found: %s",
+                       buf_cstr(&b));
             buf_release(&b);
         }
         if (seen_before(c, mounts, i, "mountPath", path)) {
@@ -289,6 +290,8 @@ void pod_spec_check(yyjson_mut_val *spec, const struct path *at, struct causes *
     if (yyjson_mut_get_sint(seconds) < 0) {
         cause_invalid_json(c, &grace, seconds, "must be greater than or equal to 0");
     }
+    pod_sources_check(spec, at, c);
+    pod_affinity_check(spec, at, c);
 }
 
 void pod_template_check(yyjson_mut_val *template, const struct path *at, struct causes *c) {

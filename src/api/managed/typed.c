@@ -46,6 +46,37 @@ static bool part_fits(struct walk_room *r, const struct form *f, const struct pa
     return r->code == 0;
 }
 
+static void check_inside(struct walk_room *r, const struct form *f, yyjson_mut_val *v,
+                         const struct trail *at);
+
+/* Elements of a list or values of a map that are one value by the schema. */
+static void check_values(struct walk_room *r, const struct form *f, yyjson_mut_val *v,
+                         const struct trail *at) {
+    struct form one = form_element(f);
+    size_t i, n;
+    yyjson_mut_val *e, *k;
+    one.atomic = false;
+    if (yyjson_mut_is_arr(v)) {
+        yyjson_mut_arr_foreach(v, i, n, e) {
+            char number[24];
+            int len = snprintf(number, sizeof(number), "%zu", i);
+            struct field_step step = {.type = STEP_INDEX, .text = str_from(number, (size_t)len)};
+            struct trail here = {at, &step};
+            if (r->code == 0 && room_goes_on(r, 1)) {
+                check_inside(r, &one, e, &here);
+            }
+        }
+    } else if (yyjson_mut_is_obj(v)) {
+        yyjson_mut_obj_foreach(v, i, n, k, e) {
+            struct field_step step = {.type = STEP_FIELD, .text = json_mstr(k)};
+            struct trail here = {at, &step};
+            if (r->code == 0 && room_goes_on(r, 1)) {
+                check_inside(r, &one, e, &here);
+            }
+        }
+    }
+}
+
 /* Inside what is one value nothing is owned, but what it has must be the schema's all the same. */
 static void check_inside(struct walk_room *r, const struct form *f, yyjson_mut_val *v,
                          const struct trail *at) {
@@ -57,6 +88,10 @@ static void check_inside(struct walk_room *r, const struct form *f, yyjson_mut_v
         return;
     }
     inside.atomic = false;
+    if (f->how == FORM_LIST || f->how == FORM_MAP) {
+        check_values(r, f, v, at);
+        return;
+    }
     if (f->how != FORM_OBJECT) {
         return;
     }

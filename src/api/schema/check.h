@@ -53,6 +53,11 @@ void check_selector(struct causes *c, const struct path *at, yyjson_mut_val *sel
 bool check_size(yyjson_mut_val *list, const struct path *at, struct causes *c);
 /* Equality of a changed value with a stored one; NULL and NULL are equal, member order does not count. */
 bool same_value(yyjson_mut_val *a, yyjson_val *b);
+/* Whether one value, no list or map of them, is of the row's type; else a CAUSE_TYPE is added. What is inside an object
+ * is not looked at. */
+bool codec_fits(const struct field *f, yyjson_mut_val *x, const struct path *at,
+                struct causes *causes);
+
 /* CAUSE_INVALID "field is immutable" unless the member is the same in both. */
 void check_immutable(struct causes *c, const struct path *at, yyjson_mut_val *now, yyjson_val *old);
 

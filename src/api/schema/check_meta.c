@@ -43,6 +43,21 @@ void check_annotations(struct causes *c, const struct path *at, yyjson_mut_val *
     }
 }
 
+static bool is_selector_operator(struct str op) {
+    return str_is(op, "In") || str_is(op, "NotIn") || str_is(op, "Exists") ||
+           str_is(op, "DoesNotExist");
+}
+
+static void check_selector_values(struct causes *c, const struct path *at, yyjson_mut_val *values) {
+    EACH(values, i, v) {
+        struct path here = path_index(at, i);
+        const char *fault = format_fault("label-value", json_mstr(v));
+        if (fault != NULL) {
+            cause_invalid(c, &here, json_mstr(v), "%s", fault);
+        }
+    }
+}
+
 void check_selector(struct causes *c, const struct path *at, yyjson_mut_val *selector) {
     struct path labels = path_member(at, "matchLabels");
     struct path terms = path_member(at, "matchExpressions");
@@ -51,11 +66,15 @@ void check_selector(struct causes *c, const struct path *at, yyjson_mut_val *sel
         struct path here = path_index(&terms, i), values = path_member(&here, "values");
         struct str op = json_mstr_at(e, "operator");
         size_t n = yyjson_mut_arr_size(json_mget(e, STR("values")));
+        check_selector_values(c, &values, json_mget(e, STR("values")));
         if ((str_is(op, "In") || str_is(op, "NotIn")) && n == 0) {
             cause_required(c, &values, "must be specified when `operator` is 'In' or 'NotIn'");
         } else if ((str_is(op, "Exists") || str_is(op, "DoesNotExist")) && n > 0) {
             cause_forbidden(c, &values,
                             "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+        } else if (op.n > 0 && !is_selector_operator(op)) {
+            struct path operator= path_member(&here, "operator");
+            cause_invalid(c, &operator, op, "not a valid selector operator");
         }
     }
 }

@@ -17,6 +17,12 @@ int codec_decode(const struct schema *s, yyjson_val *v, struct arena *a, void *o
 /* Removes members that the schema does not know; calls unknown(ctx, path) for each when not NULL. */
 int codec_prune(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
                 void (*unknown)(void *ctx, struct str path), void *ctx);
+/* The same of a body as a decoder into upstream's types reads it. What would not decode (wrong types, numbers out of
+ * range, texts that are no quantity, time or base64) adds causes of CAUSE_TYPE; only the first need be told. null as an
+ * element of a list or as a value of a map is that type's zero. Empty values that those types do not write are
+ * dropped. */
+int codec_prune_body(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
+                     void (*unknown)(void *ctx, struct str path), void *ctx, struct causes *types);
 /* What is wrong with the names in a body by a kind's tables, in the order of the text: members that are not known, and
  * such as stand twice. ERR_NOMEM. */
 struct codec_names {

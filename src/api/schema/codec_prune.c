@@ -3,6 +3,7 @@
  *
  * A null member goes too, silently: for Kubernetes it is the same as an absent one ("creationTimestamp": null).
  */
+#include "api/schema/check.h"
 #include "api/schema/codec.h"
 #include "api/schema/crd_schema.h"
 #include "api/walk/walk.h"
@@ -12,6 +13,7 @@ struct prune {
     void (*unknown)(void *ctx, struct str path);
     void *ctx;
     struct buf text;
+    struct causes *types; /* what does not decode; NULL: not looked for */
 };
 
 static void prune_object(struct prune *p, const struct schema *s, yyjson_mut_val *obj,
@@ -35,8 +37,89 @@ static void drop_nulls(yyjson_mut_val *map) {
     }
 }
 
+/* What a null among values is to a decoder of Go: the zero of their type. */
+static void set_zero(const struct field *f, yyjson_mut_val *v) {
+    switch ((enum field_type)f->type) {
+    case FIELD_OBJECT:
+        (void)yyjson_mut_set_obj(v);
+        break;
+    case FIELD_STRING:
+    case FIELD_BYTES:
+        (void)yyjson_mut_set_strn(v, "", 0);
+        break;
+    case FIELD_QUANTITY:
+        (void)yyjson_mut_set_strn(v, "0", 1);
+        break;
+    case FIELD_BOOL:
+        (void)yyjson_mut_set_bool(v, false);
+        break;
+    case FIELD_INT32:
+    case FIELD_INT64:
+        (void)yyjson_mut_set_sint(v, 0);
+        break;
+    default:
+        break;
+    }
+}
+
+/* What upstream's types do not write, and so do not keep: the empty value of a member that is no pointer. */
+static bool is_zero(const struct field *f, yyjson_mut_val *v) {
+    const uint32_t written = FIELD_F_OPT | FIELD_F_KEEP_EMPTY | FIELD_F_REQUIRED | FIELD_F_EITHER;
+    if ((f->flags & written) != 0 || f->min > 0) {
+        return false;
+    }
+    if (f->shape != FIELD_ONE) {
+        return yyjson_mut_is_ctn(v) && yyjson_mut_get_len(v) == 0;
+    }
+    switch ((enum field_type)f->type) {
+    case FIELD_STRING:
+        return yyjson_mut_is_str(v) && yyjson_mut_get_len(v) == 0;
+    case FIELD_BOOL:
+        return yyjson_mut_is_false(v);
+    case FIELD_INT32:
+    case FIELD_INT64:
+        return yyjson_mut_is_int(v) && yyjson_mut_get_uint(v) == 0;
+    default:
+        return false;
+    }
+}
+
+static void check_value(struct prune *p, const struct field *f, yyjson_mut_val *v,
+                        const struct path *at) {
+    if (yyjson_mut_is_null(v)) {
+        set_zero(f, v);
+    } else if (p->types->n == 0) {
+        (void)codec_fits(f, v, at, p->types);
+    }
+}
+
+static void check_field(struct prune *p, const struct field *f, yyjson_mut_val *v,
+                        const struct path *at) {
+    yyjson_mut_val *e, *k;
+    size_t i, n;
+    if (f->shape == FIELD_ONE) {
+        check_value(p, f, v, at);
+    } else if (f->shape == FIELD_LIST && yyjson_mut_is_arr(v)) {
+        yyjson_mut_arr_foreach(v, i, n, e) {
+            struct path here = path_index(at, i);
+            check_value(p, f, e, &here);
+        }
+    } else if (f->shape == FIELD_MAP && yyjson_mut_is_obj(v)) {
+        yyjson_mut_obj_foreach(v, i, n, k, e) {
+            struct path here = path_key(at, json_mstr(k));
+            check_value(p, f, e, &here);
+        }
+    } else if (p->types->n == 0) {
+        const char *want = f->shape == FIELD_LIST ? "array" : "object";
+        cause_wrong_type(p->types, at, str_of(want), check_type_name(v));
+    }
+}
+
 static void prune_field(struct prune *p, const struct field *f, yyjson_mut_val *v,
                         const struct path *at) {
+    if (p->types != NULL && (f->flags & FIELD_F_EITHER) == 0) {
+        check_field(p, f, v, at);
+    }
     if (f->shape == FIELD_MAP) {
         drop_nulls(v);
     }
@@ -82,6 +165,9 @@ static void prune_object(struct prune *p, const struct schema *s, yyjson_mut_val
         } else {
             struct path here = path_field(at, f);
             prune_field(p, f, v, &here);
+            if (p->types != NULL && is_zero(f, v)) {
+                yyjson_mut_obj_iter_remove(&it);
+            }
         }
     }
 }
@@ -135,11 +221,16 @@ int codec_prune_status(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val
 
 int codec_prune(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
                 void (*unknown)(void *ctx, struct str path), void *ctx) {
+    return codec_prune_body(s, d, obj, unknown, ctx, NULL);
+}
+
+int codec_prune_body(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
+                     void (*unknown)(void *ctx, struct str path), void *ctx, struct causes *types) {
     (void)d;
     if (s->custom != NULL) {
         return prune_custom(s, obj, false, unknown, ctx);
     }
-    struct prune p = {.unknown = unknown, .ctx = ctx};
+    struct prune p = {.unknown = unknown, .ctx = ctx, .types = types};
     buf_init(&p.text, 0);
     prune_object(&p, s, obj, NULL);
     int r = buf_ok(&p.text);

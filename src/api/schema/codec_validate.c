@@ -14,6 +14,7 @@
 struct validate {
     struct causes *c;
     bool custom;
+    bool types_only; /* what a typed decoder would refuse, and nothing else */
 };
 
 static void validate_object(struct validate *v, const struct schema *s, yyjson_mut_val *obj,
@@ -22,6 +23,17 @@ static void validate_object(struct validate *v, const struct schema *s, yyjson_m
 static void wrong(struct validate *v, const struct path *at, const char *want,
                   yyjson_mut_val *got) {
     cause_wrong_type(v->c, at, str_of(want), check_type_name(got));
+}
+
+/* Does not decode upstream where the kind is built in: as a wrong type. */
+static void out_of_range(struct validate *v, const struct field *f, yyjson_mut_val *x,
+                         const struct path *at) {
+    const char *type = f->type == FIELD_INT32 ? "int32" : "int64";
+    if (v->custom) {
+        cause_invalid_json(v->c, at, x, "number is out of range for %s", type);
+    } else {
+        cause_type(v->c, at, "Invalid value: number is out of range for %s", type);
+    }
 }
 
 static void check_number(struct validate *v, const struct field *f, yyjson_mut_val *x,
@@ -33,11 +45,14 @@ static void check_number(struct validate *v, const struct field *f, yyjson_mut_v
     bool huge = yyjson_mut_is_uint(x) && yyjson_mut_get_uint(x) > INT64_MAX;
     int64_t n = yyjson_mut_get_sint(x);
     if (huge || (f->type == FIELD_INT32 && (n < INT32_MIN || n > INT32_MAX))) {
-        cause_invalid_json(v->c, at, x, "number is out of range for %s",
-                           f->type == FIELD_INT32 ? "int32" : "int64");
+        out_of_range(v, f, x, at);
         return;
     }
-    if ((f->min == 0 && f->max == 0) || (n >= f->min && n <= f->max)) {
+    if (v->types_only || (f->min == 0 && f->max == 0) || (n >= f->min && n <= f->max)) {
+        return;
+    }
+    if (n == 0 && (f->flags & FIELD_F_NO_ZERO) != 0 && !v->custom) {
+        cause_required(v->c, at, NULL);
         return;
     }
     bool open = f->max == INT32_MAX || f->max == INT64_MAX;
@@ -65,7 +80,7 @@ static void check_text(struct validate *v, const struct field *f, yyjson_mut_val
         return;
     }
     struct str s = json_mstr(x);
-    if (s.n == 0) {
+    if (s.n == 0 || v->types_only) {
         return; /* presence is another rule */
     }
     if (f->values != NULL) {
@@ -102,6 +117,16 @@ static bool is_base64(struct str s) {
     return true;
 }
 
+static void bad_quantity(struct validate *v, struct str s, const struct path *at) {
+    static const char rule[] = "quantities must match the regular expression "
+                               "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+    if (v->custom) {
+        cause_invalid(v->c, at, s, "%s", rule);
+    } else {
+        cause_type(v->c, at, "%s", rule);
+    }
+}
+
 static void check_special(struct validate *v, const struct field *f, yyjson_mut_val *x,
                           const struct path *at) {
     struct quantity q;
@@ -112,15 +137,16 @@ static void check_special(struct validate *v, const struct field *f, yyjson_mut_
         }
         return;
     }
+    if (v->types_only && f->type == FIELD_QUANTITY && yyjson_mut_is_num(x)) {
+        return; /* it is respelled */
+    }
     if (!yyjson_mut_is_str(x)) {
         wrong(v, at, "string", x);
         return;
     }
     struct str s = json_mstr(x);
     if (f->type == FIELD_QUANTITY && quantity_parse(s, &q, NULL) < 0) {
-        cause_invalid(v->c, at, s,
-                      "quantities must match the regular expression "
-                      "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+        bad_quantity(v, s, at);
     } else if (f->type == FIELD_TIME && time_parse(s, &ns, NULL) < 0) {
         cause_type(v->c, at, "Invalid value: \"%.*s\": cannot be parsed as a time", STR_ARG(s));
     } else if (f->type == FIELD_MICROTIME && time_parse_micro(s, &ns, NULL) < 0) {
@@ -213,6 +239,18 @@ static bool is_blank(yyjson_mut_val *x) {
            (yyjson_mut_is_arr(x) && yyjson_mut_arr_size(x) == 0);
 }
 
+/* A number that is missing is 0 to upstream's types: only its bounds may speak against it. */
+static void missing(struct validate *v, const struct field *f, const struct path *at) {
+    bool number = f->type == FIELD_INT32 || f->type == FIELD_INT64;
+    if (v->custom || !number || f->shape != FIELD_ONE || (f->flags & FIELD_F_NO_ZERO) != 0) {
+        cause_required(v->c, at, NULL);
+    } else if (f->min > 0) {
+        causes_add(v->c, CAUSE_INVALID, path_text(at, v->c->arena),
+                   "Invalid value: 0: must be between %lld and %lld, inclusive", (long long)f->min,
+                   (long long)f->max);
+    }
+}
+
 /* What must be there, and what may not change, also when it is absent now. A CustomResourceDefinition asks for presence
  * only; whether it may be empty is its length's matter. */
 static void check_presence(struct validate *v, const struct schema *s, yyjson_mut_val *obj,
@@ -225,7 +263,7 @@ static void check_presence(struct validate *v, const struct schema *s, yyjson_mu
         struct path here = path_field(at, f);
         yyjson_mut_val *x = json_mget(obj, here.name);
         if ((f->flags & FIELD_F_REQUIRED) && (v->custom ? x == NULL : is_blank(x))) {
-            cause_required(v->c, &here, NULL);
+            missing(v, f, &here);
         }
         if (old != NULL && (f->flags & FIELD_F_IMMUTABLE)) {
             yyjson_val *was = json_get(old, here.name);
@@ -250,6 +288,18 @@ static void validate_object(struct validate *v, const struct schema *s, yyjson_m
                            f->shape == FIELD_ONE ? json_get(old, here.name) : NULL, &here);
         }
     }
+}
+
+bool codec_fits(const struct field *f, yyjson_mut_val *x, const struct path *at,
+                struct causes *causes) {
+    struct validate v = {.c = causes, .types_only = true};
+    size_t before = causes->n;
+    if (f->type != FIELD_OBJECT) {
+        validate_one(&v, f, x, NULL, at);
+    } else if (!yyjson_mut_is_obj(x)) {
+        wrong(&v, at, "object", x);
+    }
+    return causes->n == before;
 }
 
 int codec_validate_in(const struct kind *k, const struct kind_version *kv, yyjson_mut_val *obj,

@@ -88,6 +88,7 @@ enum field_flag {
     /* On protobuf a message that has the value under one of its tags: a boolean or an object of `of` (1 and 2), or an
      * object or a list of objects or strings (1 and 2). In JSON the value itself. */
     FIELD_F_EITHER = 1 << 9,
+    FIELD_F_NO_ZERO = 1 << 10,   /* a number of which 0 is told as a missing value */
 };
 
 struct schema;

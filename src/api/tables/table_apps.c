@@ -108,7 +108,7 @@ static const struct field replication_spec_rows[] = {
     F(STRING, MAP, "selector", 2, .flags = FIELD_F_ATOMIC,
       .doc = "Labels of its pods, which its template has; those of the template unless set."),
     M(replica_set_spec, template, OBJECT, ONE, "template", 3, .of = &schema_pod_template,
-      .flags = REQUIRED, .doc = "Template of the pods."),
+      .flags = REQUIRED | FIELD_F_OPT, .doc = "Template of the pods."),
 };
 static const struct schema schema_replication_spec =
     SCHEMA(CORE("ReplicationControllerSpec"), replication_spec_rows,

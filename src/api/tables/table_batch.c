@@ -33,7 +33,7 @@ static const struct field pod_failure_policy_on_pod_conditions_pattern_fields[] 
     M(pod_condition_rule, type, STRING, ONE, "type", 1,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Type of the condition."),
     M(pod_condition_rule, status, STRING, ONE, "status", 2, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "Status of the condition: True, False or Unknown."),
+      .def = "\"True\"", .doc = "Status of the condition: True, False or Unknown."),
 };
 static const struct schema schema_pod_failure_policy_on_pod_conditions_pattern = SCHEMA(
       "io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern",

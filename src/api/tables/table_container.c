@@ -99,7 +99,7 @@ static const struct field container_port_fields[] = {
     M(container_port, host_port, INT32, ONE, "hostPort", 2, .max = 65535,
       .doc = "Port of the node that leads to it."),
     M(container_port, container_port, INT32, ONE, "containerPort", 3,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .min = 1, .max = 65535,
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY | FIELD_F_NO_ZERO, .min = 1, .max = 65535,
       .doc = "Port on which it listens."),
     M(container_port, protocol, STRING, ONE, "protocol", 4, .def = "\"TCP\"",
       .values = sctp_tcp_udp_values, .doc = "TCP, UDP or SCTP."),

@@ -5,10 +5,6 @@
 
 #include "api/tables/table.h"
 
-static const char *const does_not_exist_exists_in_not_in_values[] = {
-    "DoesNotExist", "Exists", "In", "NotIn", NULL,
-};
-
 static const struct field owner_reference_fields[] = {
     M(owner_reference, api_version, STRING, ONE, "apiVersion", 5,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
@@ -128,7 +124,6 @@ static const struct field label_selector_requirement_fields[] = {
       .doc = "Key to look for."),
     M(label_requirement, operator, STRING, ONE, "operator", 2,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .values = does_not_exist_exists_in_not_in_values,
       .doc = "In, NotIn, Exists or DoesNotExist."),
     M(label_requirement, values, STRING, LIST, "values", 3, .flags = FIELD_F_ATOMIC,
       .doc = "Values to compare with."),

@@ -129,7 +129,7 @@ static const struct field priority_class_fields[] = {
     M(priority_class, metadata, OBJECT, ONE, "metadata", 1, .of = &schema_meta,
       .doc = "Standard object metadata."),
     M(priority_class, value, INT32, ONE, "value", 2,
-      .flags = FIELD_F_REQUIRED | FIELD_F_IMMUTABLE | FIELD_F_KEEP_EMPTY,
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "The priority; higher goes first. It cannot change."),
     M(priority_class, global_default, BOOL, ONE, "globalDefault", 3,
       .doc = "Whether pods without a class get it."),

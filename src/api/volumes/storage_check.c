@@ -271,7 +271,7 @@ static void check_class_change(yyjson_mut_val *obj, yyjson_val *old, struct caus
     for (size_t i = 0; fixed[i] != NULL; i++) {
         struct path at = path_member(NULL, fixed[i]);
         if (!same_value(json_mget(obj, str_of(fixed[i])), json_get(old, str_of(fixed[i])))) {
-            cause_forbidden(c, &at, "updates to %s are forbidden.", fixed[i]);
+            cause_invalid_json(c, &at, json_mget(obj, str_of(fixed[i])), "field is immutable");
         }
     }
     check_immutable(c, &mode, json_mget(obj, STR("volumeBindingMode")),

@@ -117,7 +117,7 @@ static void classes(void **state) {
                       "parameters\n"));
     assert_str_eq(faults(&a, "storage.k8s.io/v1", "StorageClass",
                          CLASS(",\"reclaimPolicy\":\"Retain\""), CLASS("")),
-                  STR("reclaimPolicy: Forbidden: updates to reclaimPolicy are forbidden.\n"));
+                  STR("reclaimPolicy: Invalid value: \"Retain\": field is immutable\n"));
     arena_release(&a);
 }
 

@@ -21,6 +21,8 @@ struct str cause_reason(enum cause_type t) {
         return STR("FieldValueTooMany");
     case CAUSE_TYPE:
         return STR("FieldValueTypeInvalid");
+    case CAUSE_NOT_FOUND:
+        return STR("FieldValueNotFound");
     }
     return STR("FieldValueInvalid");
 }

@@ -16,6 +16,7 @@ enum cause_type {
     CAUSE_TOO_LONG,      /* FieldValueTooLong */
     CAUSE_TOO_MANY,      /* FieldValueTooMany */
     CAUSE_TYPE,          /* FieldValueTypeInvalid */
+    CAUSE_NOT_FOUND,     /* FieldValueNotFound      "Not found: <v>" */
 };
 struct cause {
     enum cause_type type;

@@ -273,12 +273,43 @@ static const char *written_alone(const struct track *t, const struct manage *m) 
     return same ? m->only : NULL;
 }
 
+/* What upstream's types have before anything is written: objects that are no pointers, and lists that are written when
+ * they are empty. Nobody therefore adds those to an object that is new. NULL: no memory. */
+static yyjson_mut_val *blank_of(yyjson_mut_doc *d, const struct schema *s) {
+    const uint32_t others = FIELD_F_OPT | FIELD_F_ATOMIC | FIELD_F_EITHER;
+    yyjson_mut_val *v = yyjson_mut_obj(d);
+    for (size_t i = 0; v != NULL && i < s->n; i++) {
+        const struct field *f = &s->fields[i];
+        bool has = f->type == FIELD_OBJECT && f->shape == FIELD_ONE && (f->flags & others) == 0 &&
+                   f->of != NULL && !f->of->atomic;
+        bool null = f->shape != FIELD_ONE && (f->flags & FIELD_F_KEEP_EMPTY) != 0;
+        if (has || null) {
+            yyjson_mut_val *part = has                      ? blank_of(d, f->of)
+                                   : f->shape == FIELD_LIST ? yyjson_mut_arr(d)
+                                                            : yyjson_mut_obj(d);
+            v = part != NULL && json_mset(d, v, str_of(f->json), part) == 0 ? v : NULL;
+        }
+    }
+    return v;
+}
+
+/* Nothing, where the type is none of Kubernetes' own. */
+static int blank(struct track *t, yyjson_mut_val **ret, struct err *err) {
+    const struct schema *s = t->req->kv->schema;
+    if (!str_starts(str_of(s->name), STR("io.k8s."))) {
+        return 0;
+    }
+    yyjson_mut_doc *d = json_mut_new(t->arena);
+    *ret = d != NULL ? blank_of(d, s) : NULL;
+    return *ret != NULL ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
 /* `had`: the list that the entries were read from, or NULL when it is not the one to be kept. */
 static int update(struct track *t, yyjson_mut_val *root, yyjson_mut_val *had, struct err *err) {
     yyjson_mut_val *was = NULL, *now = NULL;
     struct manage m = rules(t, false);
     bool same = false;
-    int r = old_as_asked(t, written_alone(t, &m), &was, err);
+    int r = t->old == NULL ? blank(t, &was, err) : old_as_asked(t, written_alone(t, &m), &was, err);
     r = r ? r : as_asked(t, root, &now, err);
     r = r ? r : manage_update(&m, was, now, &t->all, &same, err);
     t->kept = r == 0 && same ? had : NULL;

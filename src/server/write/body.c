@@ -158,12 +158,22 @@ static bool is_version(struct str api, const char *group, const char *version) {
     return api.n == g.n + 1 + v.n && str_starts(api, g) && api.p[g.n] == '/' && str_ends(api, v);
 }
 
+static bool is_text(yyjson_mut_val *v) {
+    return v == NULL || yyjson_mut_is_null(v) || yyjson_mut_is_str(v);
+}
+
 /* apiVersion and kind of the body: filled in, or refused. */
 static int check_type(struct write *w) {
     const struct api_request *q = w->req;
     yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);
     struct str api = json_mstr(json_mget(root, STR("apiVersion")));
     struct str kind = json_mstr(json_mget(root, STR("kind")));
+    if (!is_text(json_mget(root, STR("kind"))) || !is_text(json_mget(root, STR("apiVersion")))) {
+        return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
+                           "the object provided is unrecognized (must be of type %s): expected "
+                           "strings as kind and apiVersion",
+                           q->kind->kind);
+    }
     if (kind.n == 0 && (q->kind->flags & KIND_CUSTOM)) {
         return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
                            "the object provided is unrecognized (must be of type %s): Object "
@@ -222,15 +232,30 @@ static int judge_as_asked(struct write *w) {
                                            json_mstr_at(root, "metadata.name"), &causes);
 }
 
+static int body_of_wrong_type(struct write *w, const struct cause *what) {
+    const struct kind *k = w->req->kind;
+    return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
+                       "%s in version \"%.*s\" cannot be handled as a %s: %.*s: %.*s", k->kind,
+                       STR_ARG(w->req->version), k->kind, STR_ARG(what->field),
+                       STR_ARG(what->text));
+}
+
 static int prune_and_convert(struct write *w, struct reports *r) {
     const struct api_request *q = w->req;
     struct err err = {0};
+    struct causes types = {.arena = w->arena};
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);
+    void (*found)(void *ctx, struct str path) = wants_reports(w) && !r->all ? report : NULL;
+    bool custom = (q->kind->flags & KIND_CUSTOM) != 0;
     r->what = "unknown";
-    int code = (w->status_alone ? codec_prune_status : codec_prune)(
-        q->kv->schema, w->doc, yyjson_mut_doc_get_root(w->doc),
-        wants_reports(w) && !r->all ? report : NULL, r);
+    int code = w->status_alone ? codec_prune_status(q->kv->schema, w->doc, root, found, r)
+                               : codec_prune_body(q->kv->schema, w->doc, root, found, r,
+                                                  custom ? NULL : &types);
     if (code != 0) {
         return failure_set(&w->failure, w->arena, code, "out of memory");
+    }
+    if (types.n > 0) {
+        return body_of_wrong_type(w, &types.v[0]);
     }
     code = settle_reports(w, r);
     if (code != 0) {
