@@ -77,6 +77,27 @@ static void test_up_options(void **state) {
     assert_int_equal(parse(&o, &err, "stray", NULL), ERR_BAD_REQUEST);
 }
 
+/* With a node and all of our kinds there is a gateway, unless it is not wanted. */
+static void test_where_models_answer(void **state) {
+    struct up_options o;
+    struct err err;
+    assert_ok(parse(&o, &err, NULL, NULL), &err);
+    assert_true(o.gateway.on && !o.gateway.chosen);
+    assert_int_equal(o.gateway.address.port, 8091);
+    assert_ok(parse(&o, &err, "--gateway", "none"), &err);
+    assert_false(o.gateway.on);
+    assert_ok(parse(&o, &err, "--no-node", NULL), &err);
+    assert_false(o.gateway.on);
+    assert_ok(parse(&o, &err, "--controllers", "kubernetes"), &err);
+    assert_false(o.gateway.on);
+    assert_ok(parse(&o, &err, "--no-node", "--gateway=127.0.0.1:81"), &err);
+    assert_true(o.gateway.on && o.gateway.chosen);
+    assert_int_equal(parse(&o, &err, "--gateway", "0.0.0.0:81"), ERR_BAD_REQUEST);
+    assert_non_null(strstr(err.text, "--allow-any"));
+    assert_ok(parse(&o, &err, "--gateway=0.0.0.0:81", "--allow-any"), &err);
+    assert_int_equal(parse(&o, &err, "--gateway", "here"), ERR_BAD_REQUEST);
+}
+
 static void test_what_is_kept(void **state) {
     struct up_options o;
     struct err err;
@@ -146,6 +167,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_address),
         cmocka_unit_test(test_up_options),
+        cmocka_unit_test(test_where_models_answer),
         cmocka_unit_test(test_what_is_kept),
         cmocka_unit_test(test_admin_socket),
     };

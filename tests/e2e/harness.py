@@ -86,6 +86,8 @@ class Berth:
         line = self.process.stdout.readline().decode()
         check(line.startswith("berth: ready"), f"berth up said {line!r}")
         self.port = int(re.search(r"https://127\.0\.0\.1:(\d+)", line).group(1))
+        gateway = re.search(r" gateway (http\S+)", line)
+        self.gateway = gateway.group(1) if gateway else None
         self.kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=20s", retry=20)
 
     def stop(self, sig=signal.SIGTERM):

@@ -47,8 +47,8 @@ static void exited(void *ctx, int pid, int64_t status, int signum) {
         finish_stop(c);
         return;
     }
-    log_warn(c->log, "node process %d ended (status %d, signal %d); starting it again", pid,
-             (int)status, signum);
+    log_warn(c->log, "%s process %d ended (status %d, signal %d); starting it again", c->argv[1],
+             pid, (int)status, signum);
     again_later(c);
 }
 
@@ -64,7 +64,7 @@ static void fire(void *ctx) {
     if (c->stopping) {
         loop_child_kill(c->child, SIGKILL);
     } else if (spawn(c, &err) != 0) {
-        log_error(c->log, "node process: %s", err.text);
+        log_error(c->log, "%s process: %s", c->argv[1], err.text);
         again_later(c);
     }
 }
@@ -73,13 +73,13 @@ int node_child_start(struct loop *l, struct log *log, const char *program, const
                      struct node_child **ret, struct err *err) {
     struct node_child *c = mem_zalloc(sizeof(*c));
     if (c == NULL) {
-        return err_set(err, ERR_NOMEM, "node process: no memory");
+        return err_set(err, ERR_NOMEM, "child process: no memory");
     }
     *c = (struct node_child){
         .loop = l, .log = log, .program = program, .argv = argv, .backoff_ms = BACKOFF_FIRST_MS};
     struct clock *clock = loop_clock(l);
     c->timer = clock->timer_new(clock, fire, c);
-    int r = c->timer ? spawn(c, err) : err_set(err, ERR_NOMEM, "node process: no memory");
+    int r = c->timer ? spawn(c, err) : err_set(err, ERR_NOMEM, "child process: no memory");
     if (r != 0) {
         node_child_free(c);
         return r;

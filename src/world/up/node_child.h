@@ -1,5 +1,6 @@
 /*
- * node_child: `berth node` as a child process of `berth up`: started, started again when it ends, stopped with us.
+ * node_child: `berth node`, or `berth gateway`, as a child process of `berth up`: started, started again when it ends,
+ * stopped with us.
  *
  * Back-off from 200 ms, doubled to 30 s, forgotten after a minute of health. When we die without a word, the child's
  * parent-death signal ends it (its pods live on under their shims), so that there is never a second node.

@@ -39,6 +39,7 @@
 #include "world/kit/paths.h"
 #include "world/kit/verbs.h"
 #include "world/kit/worker.h"
+#include "world/up/gateway_child.h"
 #include "world/up/identity.h"
 #include "world/up/kubeconfig.h"
 #include "world/up/node_child.h"
@@ -88,6 +89,7 @@ struct up {
     struct panel *panel; /* the dashboard */
     struct admin_socket *admin;
     struct node_child *node;
+    struct gateway_child *gateway;
     char program[PATH_BYTES];
     const char *node_argv[NODE_ARGS];
     struct str walls;          /* a line of /readyz?verbose */
@@ -114,16 +116,26 @@ static void node_stopped(void *ctx) {
     server_stop(u->server, STOP_GRACE_MS, server_stopped, u);
 }
 
+/* The gateway first: streams under way still have their servers. */
+static void gateway_stopped(void *ctx) {
+    struct up *u = ctx;
+    if (u->node) {
+        node_child_stop(u->node, node_stopped, u);
+    } else {
+        node_stopped(u);
+    }
+}
+
 static void stop(struct up *u, int status) {
     if (u->stopping) {
         return;
     }
     u->stopping = true;
     u->status = status;
-    if (u->node) {
-        node_child_stop(u->node, node_stopped, u);
+    if (u->gateway) {
+        gateway_child_stop(u->gateway, gateway_stopped, u);
     } else {
-        node_stopped(u);
+        gateway_stopped(u);
     }
 }
 
@@ -640,7 +652,14 @@ static int start(struct up *u, struct err *err) {
     r = r ? r : panel_listen(u->panel, err);
     r = r ? r : write_kubeconfigs(u, err);
     r = r ? r : admin_socket_open(u->loop, u->paths.admin_socket, admin_asked, u, &u->admin, err);
-    return r || !u->o.node ? r : start_node(u, err);
+    r = r || !u->o.node ? r : start_node(u, err);
+    const struct gateway_child_options g = {.loop = u->loop,
+                                            .log = &u->log.log,
+                                            .address = &u->o.gateway.address,
+                                            .chosen = u->o.gateway.chosen,
+                                            .kubeconfig = u->paths.gateway_kubeconfig,
+                                            .data = u->paths.data};
+    return r || !u->o.gateway.on ? r : gateway_child_start(&g, &u->gateway, err);
 }
 
 static void release(struct up *u) {
@@ -651,6 +670,7 @@ static void release(struct up *u) {
     }
     store_close(u->store);
     admin_socket_close(u->admin);
+    gateway_child_free(u->gateway);
     node_child_free(u->node);
     panel_close(u->panel);
     server_free(u->server);
@@ -681,9 +701,10 @@ static void say_ready(const struct up *u) {
     struct buf b;
     buf_init(&b, 4096);
     panel_address(u->panel, &b);
-    printf("berth: ready https://%s%s%s:%u kubeconfig %s%s%.*s\n", v6 ? "[" : "", u->o.listen.host,
-           v6 ? "]" : "", server_port(u->server), u->paths.kubeconfig, b.n ? " dashboard " : "",
-           STR_ARG(buf_view(&b)));
+    printf("berth: ready https://%s%s%s:%u kubeconfig %s%s%.*s%s%s\n", v6 ? "[" : "",
+           u->o.listen.host, v6 ? "]" : "", server_port(u->server), u->paths.kubeconfig,
+           b.n ? " dashboard " : "", STR_ARG(buf_view(&b)), u->gateway ? " gateway " : "",
+           u->gateway ? gateway_child_url(u->gateway) : "");
     fflush(stdout);
     buf_release(&b);
 }

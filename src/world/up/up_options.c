@@ -24,6 +24,8 @@ const struct cli_option up_option_rows[UP_OPTIONS] = {
      "where the dashboard is, on loopback; none: nowhere; else 127.0.0.1:8090 or a free port", NULL,
      false},
     DASHBOARD_HOST_OPTION,
+    {"gateway", 0, "ADDR:PORT",
+     "where models answer; none: nowhere; else 127.0.0.1:8091 or a free port", NULL, false},
     IDENTITY_OPTIONS,
     SIGN_IN_OPTIONS,
     GPUS_OPTION,
@@ -100,6 +102,23 @@ static int read_dashboard(const struct cli_args *a, struct panel_at *at, struct 
     return r ? r : dashboard_hosts_option(a, at, err);
 }
 
+/* Beyond loopback it is over plain HTTP, which --allow-any agrees to: whatever ends TLS stands before it. */
+static int read_gateway(const struct cli_args *a, struct up_options *o, struct err *err) {
+    const char *text = cli_value(a, "gateway");
+    if (text && strcmp(text, "none") == 0) {
+        return 0;
+    }
+    o->gateway.on = o->gateway.chosen = text != NULL;
+    int r = address_parse("--gateway", text ? text : "127.0.0.1:8091", &o->gateway.address, err);
+    if (r == 0 && !o->gateway.address.loopback && !o->allow_any) {
+        r = err_set(err, ERR_BAD_REQUEST,
+                    "--gateway: %s is not a loopback address; add --allow-any to serve the "
+                    "network, in plain HTTP",
+                    o->gateway.address.host);
+    }
+    return r;
+}
+
 int image_hosts_option(const struct cli_args *a, struct err *err) {
     const char *list = cli_value(a, "image-registries");
     return list && image_hosts_check(str_of(list), err) ? err_wrap(err, "--image-registries") : 0;
@@ -168,6 +187,7 @@ int up_options_read(const struct cli_args *a, struct up_options *ret, struct err
                     o.listen.host);
     }
     r = r ? r : read_dashboard(a, &o.dashboard, err);
+    r = r ? r : read_gateway(a, &o, err);
     r = r ? r : identity_options_read(a, &o.identity, err);
     r = r ? r : read_services(&o, err);
     r = r ? r : image_hosts_option(a, err);
@@ -180,6 +200,8 @@ int up_options_read(const struct cli_args *a, struct up_options *ret, struct err
         o.controllers = list.set;
         o.queues_outside = !(list.set & ~(unsigned)CONTROL_KUBERNETES);
         o.node = list.set != 0 && !cli_flag(a, "no-node");
+        const char *gateway = cli_value(a, "gateway");
+        o.gateway.on = gateway ? o.gateway.on : o.node && !o.queues_outside;
         *ret = o;
     }
     return r;

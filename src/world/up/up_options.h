@@ -16,6 +16,10 @@ struct up_options {
     struct address listen;
     bool allow_any; /* --listen may be other than loopback */
     struct panel_at dashboard;
+    struct {
+        struct address address;
+        bool on, chosen; /* chosen: by the user, so that no other port will do */
+    } gateway;
     struct identity_at identity;
     const char *gpus;       /* as node_options.gpus */
     const char *config;     /* Kueue's Configuration file; NULL: none */
@@ -39,7 +43,7 @@ struct up_options {
     bool verbose;
 };
 
-enum { UP_OPTIONS = 25 + IDENTITY_N_OPTIONS };
+enum { UP_OPTIONS = 26 + IDENTITY_N_OPTIONS };
 extern const struct cli_option up_option_rows[UP_OPTIONS];
 
 int up_options_read(const struct cli_args *a, struct up_options *ret, struct err *err);
