@@ -30,6 +30,7 @@ struct served_model {
     struct model_side sides[MODEL_BACKENDS_MAX];
     size_t n_sides;
     struct str served, fault; /* fault: what is wrong with its annotations; empty: nothing */
+    struct str queued;        /* what its start waits for; empty: nothing */
     bool stopped, wakes;
     int64_t idle_ns;
 };
@@ -200,6 +201,20 @@ static bool on_service(void *ctx, const struct object *o) {
     return !k->out;
 }
 
+/* Why its newest pod waits, where that is quota: whoever acts on the service says so in a condition. */
+static struct str queued_of(yyjson_val *obj) {
+    yyjson_val *list = json_path(obj, "status.conditions"), *c;
+    size_t i, n;
+    yyjson_arr_foreach(list, i, n, c) {
+        if (str_is(json_str_at(c, "reason"), "Queued") &&
+            str_is(json_str_at(c, "status"), "False")) {
+            struct str message = json_str_at(c, "message");
+            return message.n ? message : STR("it waits for quota");
+        }
+    }
+    return (struct str){0};
+}
+
 /* What an InferenceService and its predictor agree to. */
 static void read_scaling(struct table_making *k, struct served_model *m, yyjson_val *obj,
                          const char *least) {
@@ -207,6 +222,7 @@ static void read_scaling(struct table_making *k, struct served_model *m, yyjson_
     m->wakes = json_i64_at(obj, least, 1) == 0;
     m->idle_ns = idle ? idle : MODEL_IDLE_S * NS_PER_SEC;
     m->stopped = str_is(note(obj, STOP_NOTE), "true");
+    m->queued = queued_of(obj);
 }
 
 static bool on_inference(void *ctx, const struct object *o) {
@@ -224,7 +240,10 @@ static bool on_inference(void *ctx, const struct object *o) {
         m->fault = arena_f(k->a, "%s", err.text);
         return !k->out;
     }
-    int64_t canary = json_i64_at(obj, "spec.predictor.canaryTrafficPercent", 0);
+    /* There is a canary's Service only while there is a canary. */
+    const struct kind *services = kind_by_name(STR(""), STR("Service"));
+    bool two = mirror_get(k->m, services, o->ns, names.canary) != NULL;
+    int64_t canary = two ? json_i64_at(obj, "spec.predictor.canaryTrafficPercent", 0) : 0;
     canary = canary < 0 ? 0 : canary > 100 ? 100 : canary;
     struct str port = note(obj, "berth.dev/model-port");
     add_side(k, m, names.predictor, (struct str){0}, port, (int32_t)(100 - canary));
@@ -242,7 +261,8 @@ static bool on_llm(void *ctx, const struct object *o) {
         obj && o->deleting_ns == 0 ? add_model(k, o, name.n ? name : o->name) : NULL;
     if (m != NULL) {
         read_notes(k, m, obj);
-        read_scaling(k, m, obj, "spec.replicas");
+        read_scaling(k, m, obj,
+                     json_path(obj, "spec.scaling") ? "spec.scaling.minReplicas" : "spec.replicas");
         add_side(k, m, arena_f(k->a, "%.*s-kserve-workload-svc", STR_ARG(o->name)),
                  arena_f(k->a, "%.*s-kserve", STR_ARG(o->name)), note(obj, "berth.dev/model-port"),
                  1);
@@ -391,7 +411,8 @@ static void find_state(struct table_making *k, struct served_model *m, const str
     } else if (w->replicas == 0) {
         m->r.state = ROUTES_AT_ZERO;
     } else if (w->replicas > 0 && !is_ready(m)) {
-        m->r.state = ROUTES_STARTING;
+        m->r.state = m->queued.n ? ROUTES_QUEUED : ROUTES_STARTING;
+        m->r.reason = m->queued;
     }
 }
 

@@ -213,6 +213,69 @@ static void an_ending_server_drains(void **state) {
     done(f);
 }
 
+/* ---- of KServe ---- */
+
+static bool no_kserve(void) {
+    return kind_by_name(STR("serving.kserve.io"), STR("InferenceService")) == NULL;
+}
+
+#define ISVC(least, more)                                                                          \
+    ",\"spec\":{\"predictor\":{\"minReplicas\":" least ",\"model\":{\"modelFormat\":{\"name\":"    \
+    "\"vLLM\"}}" more "}}"
+#define QUEUED                                                                                     \
+    ",\"status\":{\"conditions\":[{\"type\":\"PredictorReady\",\"status\":\"False\",\"reason\":"   \
+    "\"Queued\",\"message\":\"no quota left\"}]}"
+
+static void an_inference_service_is_a_model(void **state) {
+    if (no_kserve()) {
+        skip();
+    }
+    struct fixture *f = fixture();
+    put(f, "serving.kserve.io", "InferenceService", "llama", "", ISVC("0", ""));
+    service(f, "llama-predictor", "");
+    deployment(f, "llama-predictor", "", 0);
+    assert_int_equal(model(f, "llama")->state, ROUTES_AT_ZERO);
+    assert_true(f->made.wakes[0].can);
+    assert_int_equal(f->made.wakes[0].idle_ns / NS_PER_SEC, MODEL_IDLE_S);
+    assert_int_equal(model(f, "llama")->n_backends, 1);
+    slice(f, "llama-predictor", "s-1", HTTP, POD("10.0.0.1", "true"));
+    assert_int_equal(model(f, "llama")->backends[0].n_endpoints, 1);
+    assert_str_eq(model(f, "llama")->backends[0].served, STR("llama"));
+    done(f);
+}
+
+static void a_start_that_waits_for_quota_says_so(void **state) {
+    if (no_kserve()) {
+        skip();
+    }
+    struct fixture *f = fixture();
+    put(f, "serving.kserve.io", "InferenceService", "llama", "", ISVC("0", "") QUEUED);
+    deployment(f, "llama-predictor", "", 1);
+    assert_int_equal(model(f, "llama")->state, ROUTES_QUEUED);
+    assert_str_eq(model(f, "llama")->reason, STR("no quota left"));
+    slice(f, "llama-predictor", "s-1", HTTP, POD("10.0.0.1", "true"));
+    assert_int_equal(model(f, "llama")->state, ROUTES_SERVING);
+    done(f);
+}
+
+static void a_canary_has_its_share_while_it_is_there(void **state) {
+    if (no_kserve()) {
+        skip();
+    }
+    struct fixture *f = fixture();
+    put(f, "serving.kserve.io", "InferenceService", "llama", "",
+        ISVC("1", ",\"canaryTrafficPercent\":10"));
+    service(f, "llama-predictor", "");
+    assert_int_equal(model(f, "llama")->n_backends, 1);
+    assert_int_equal(model(f, "llama")->backends[0].weight, 100);
+    service(f, "llama-predictor-canary", "");
+    const struct routes_model *m = model(f, "llama");
+    assert_int_equal(m->n_backends, 2);
+    assert_int_equal(m->backends[0].weight, 90);
+    assert_int_equal(m->backends[1].weight, 10);
+    done(f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_service_with_the_note_is_a_model),
@@ -222,6 +285,9 @@ int main(void) {
         cmocka_unit_test(the_deployment_says_the_state),
         cmocka_unit_test(only_a_deployment_that_agrees_is_scaled),
         cmocka_unit_test(an_ending_server_drains),
+        cmocka_unit_test(an_inference_service_is_a_model),
+        cmocka_unit_test(a_start_that_waits_for_quota_says_so),
+        cmocka_unit_test(a_canary_has_its_share_while_it_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
