@@ -9,8 +9,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from harness import check, job, run_tests, wait_for, with_default_queue  # noqa: E402
 
-VERBS = ["submit", "queue", "logs", "cancel", "book", "bookings", "availability", "top", "key", "up",
-          "down", "node", "gateway", "backup", "restore", "simulate", "version", "completion", "user", "project", "whoami"]
+VERBS = ["submit", "queue", "logs", "cancel", "book", "bookings", "availability", "top", "models", "deploy", "services", "chat", "key",
+          "up", "down", "node", "gateway", "backup", "restore", "simulate", "version", "completion", "user", "project", "whoami"]
 
 
 def test_overview_and_completion(b):

@@ -56,11 +56,11 @@ FOLDERS = {
     "api/volumes": "api/kinds api/schema api/tables api/walk",
     "api/walk": "api/tables",
     "base/hash": "base",
-    "cli": "cli/book cli/job cli/kit cli/model cli/team",
+    "cli": "cli/book cli/job cli/kit cli/model cli/team",cli/serve",
     "cli/book": "cli/job cli/kit",
     "cli/job": "cli/kit",
     "cli/model": "cli/kit",
-    "cli/team": "cli/kit",
+    "cli/team": "cli/kit","cli/serve": "cli/job cli/kit",
     "control": "control/apps control/berths control/book control/hold control/kit control/kube control/load "
                "control/queue control/see control/series control/admit control/bounds control/cron control/net "
                "control/volumes control/serve",

@@ -26,6 +26,7 @@ struct cli {
 extern const struct cli_verb cli_submit, cli_cancel, cli_queue, cli_logs, cli_top, cli_version;
 extern const struct cli_verb cli_completion, cli_book, cli_bookings, cli_availability, cli_gpu;
 extern const struct cli_verb cli_chat, cli_fit, cli_key, cli_project, cli_whoami;
+extern const struct cli_verb cli_models, cli_deploy, cli_services;
 extern const struct cli_verb *const cli_verbs[]; /* NULL-terminated */
 /* The i-th of all verbs, ours and main's; NULL when there are no more. */
 const struct cli_verb *cli_verb_at(const struct cli *c, size_t i);
