@@ -223,8 +223,8 @@ void llm_service_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
         cause_required(c, &list, "the model server is the container named main");
     }
     if (pod != NULL) {
-        pod_spec_check(pod, &template, c);
-        pod_refuse(pod, &template, c);
+        pod_refuse(pod, &template,
+                   c); /* it is half a pod: the whole is checked with the Deployment */
     }
 }
 

@@ -126,6 +126,12 @@ static void runtimes(void **state) {
 static void llm_services(void **state) {
     (void)state;
     assert_string_equal(LLM(",\"replicas\":2,\"parallelism\":{\"tensor\":4}"), "");
+    assert_string_equal(
+        LLM(",\"template\":{\"containers\":[{\"name\":\"main\",\"args\":[\"x\"]}]}"), "");
+    assert_string_equal(
+        LLM(",\"template\":{\"containers\":[{\"name\":\"other\"}]}"),
+        "spec.template.containers: Required value: the model server is the container "
+        "named main\n");
     assert_string_equal(LLM(",\"parallelism\":{\"pipeline\":2}"),
                         "spec.parallelism.pipeline: Invalid value: 2: must be 1: a replica of "
                         "several pods is not supported; a replica runs in one pod\n");
