@@ -31,6 +31,7 @@
 #include "control/net/endpoint_slice.h"
 #include "control/net/endpoints.h"
 #include "control/queue/queue_controller.h"
+#include "control/scale/autoscaler.h"
 #include "control/see/see.h"
 #include "control/series/calendar_feed.h"
 #include "control/series/reservation_series.h"
@@ -72,6 +73,7 @@ static const struct controller_row *const parts[] = {
     &booking_objects_controller,
     &endpoint_slice_controller,
     &endpoints_controller,
+    &autoscaler_controller,
     &volumes_controller,
     &serve_controller,
     &serve_runtimes_controller,

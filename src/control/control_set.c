@@ -17,7 +17,8 @@ static const struct word words[] = {
     {"event-ttl", CONTROL_EVENT_TTL},   {"endpoints", CONTROL_ENDPOINTS},
     {"cron-jobs", CONTROL_CRON_JOBS},   {"disruptions", CONTROL_DISRUPTIONS},
     {"quotas", CONTROL_QUOTAS},         {"apps", CONTROL_APPS},
-    {"volumes", CONTROL_VOLUMES},       {"serving", CONTROL_SERVING},
+    {"volumes", CONTROL_VOLUMES},       {"autoscaling", CONTROL_AUTOSCALING},
+    {"serving", CONTROL_SERVING},
 };
 static const struct word groups[] = {
     {"none", 0},

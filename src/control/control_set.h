@@ -7,7 +7,8 @@
  *     all          every controller of this world
  *     none         nothing
  *     kubernetes   what a kube-controller-manager does: bootstrap, namespaces, service-accounts, garbage-collector,
- *                  jobs, nodes, roles, event-ttl, endpoints, cron-jobs, disruptions, quotas
+ *                  jobs, nodes, roles, event-ttl, endpoints, cron-jobs, disruptions, quotas, apps,
+ *                  volumes, autoscaling
  *     kueue        what Kueue's manager does: queues, job-queue, workloads
  */
 #ifndef BERTH_CONTROL_CONTROL_SET_H

@@ -28,12 +28,12 @@ static void test_lists(void **state) {
           CONTROL_JOB_QUEUE | CONTROL_WORKLOADS);
     reads("kubernetes", CONTROL_ALL,
           "bootstrap,namespaces,service-accounts,garbage-collector,jobs,nodes,roles,event-ttl,"
-          "endpoints,cron-jobs,disruptions,quotas,apps,volumes",
+          "endpoints,cron-jobs,disruptions,quotas,apps,volumes,autoscaling",
           CONTROL_KUBERNETES);
     reads("kubernetes,kueue,reservations,defaults,serving", 0,
           "queues,job-queue,workloads,reservations,defaults,bootstrap,namespaces,service-accounts,"
           "garbage-collector,jobs,nodes,roles,event-ttl,endpoints,cron-jobs,disruptions,quotas,"
-          "apps,volumes,serving",
+          "apps,volumes,autoscaling,serving",
           CONTROL_ALL);
 }
 

@@ -175,21 +175,14 @@ def people(s):
 
 
 def kinds_of_others(s):
-    """What people bring along is answered with what to do instead, by create, apply and get alike."""
+    """What people bring along that is kept but not acted on says so; what is not known is told of as kubectl tells it."""
     def manifest(api, kind):
         return json.dumps({"apiVersion": api, "kind": kind, "metadata": {"name": "x"}, "spec": {}})
 
-    for api, kind, text in (("autoscaling/v2", "HorizontalPodAutoscaler", "nothing here is scaled"),):
-        s.check("create -f -", text, 1, manifest(api, kind))
-        s.check("apply -f -", text, 1, manifest(api, kind))
-    s.check("get hpa", "Berth has no kind HorizontalPodAutoscaler", 1)
     s.check("create ingress i --rule=a.example/x=s:80", "Warning: Ingress: Stored and checked, but nothing routes by it")
     s.check("get ing i", r"i\s+<none>\s+a\.example\s+80\s")
     s.check("get all", "(?!.*Berth has no)")
     s.check("create -f -", "ensure CRDs are installed first", 1, manifest("example.com/v1", "Widget"))
-    groups = s.raw("/apis")["groups"]
-    s.judge("the older form has what is served", not any(g["name"] == "autoscaling" for g in groups), groups,
-            "no autoscaling")
 
 
 def pods_and_jobs(s):

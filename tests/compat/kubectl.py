@@ -216,7 +216,7 @@ def _(b):
     run(b, "delete rc old", "deleted")
 
 
-@part("autoscale", "a deployment", "nothing here is scaled by load: HorizontalPodAutoscaler is not served")
+@part("autoscale", "a deployment")
 def _(b):
     run(b, "autoscale deployment web --min=1 --max=2", "autoscaled")
 

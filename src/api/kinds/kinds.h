@@ -20,6 +20,7 @@
     KIND(self_subject_review) KIND(token_review)                                                   \
     KIND(local_subject_access_review) KIND(self_subject_access_review)                             \
     KIND(self_subject_rules_review) KIND(subject_access_review)                                    \
+    KIND(pod_autoscaler)                                                                           \
     KIND(job) KIND(cron_job)                                                                       \
     KIND(controller_revision) KIND(daemon_set) KIND(deployment) KIND(replica_set)                  \
     KIND(stateful_set)                                                                             \

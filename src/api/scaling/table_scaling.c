@@ -237,7 +237,7 @@ static const struct schema schema_hpa_condition =
            "A condition of the scaling.");
 
 static const struct field hpa_status_fields[] = {
-    M(hpa_status, observed_generation, INT64, ONE, "observedGeneration", 1, .flags = FIELD_F_OPT,
+    M(hpa_status, observed_generation, INT64, ONE, "observedGeneration", 1,
       .doc = "Generation that the status is of."),
     M(hpa_status, last_scale_ns, TIME, ONE, "lastScaleTime", 2, .flags = FIELD_F_OPT,
       .doc = "Time of the last change of the number of pods."),
@@ -268,6 +268,23 @@ static const struct field hpa_fields[] = {
 const struct schema schema_hpa =
     SCHEMA(V2("HorizontalPodAutoscaler"), hpa_fields, sizeof(struct hpa),
            "Scales the pods of an object by what they use, or by other metrics.");
+
+/* ---- the scale ---- */
+
+static const struct field scale_view_spec_fields[] = {
+    M(scale_view_spec, replicas, INT32, ONE, "replicas", 1, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Number of replicas wanted."),
+};
+static const struct schema schema_scale_view_spec =
+    SCHEMA(V1("ScaleSpec"), scale_view_spec_fields, sizeof(struct scale_view_spec), NULL);
+static const struct field scale_view_fields[] = {
+    M(scale_view, metadata, OBJECT, ONE, "metadata", 1, .of = &schema_meta,
+      .doc = "Standard object metadata."),
+    M(scale_view, spec, OBJECT, ONE, "spec", 2, .of = &schema_scale_view_spec,
+      .doc = "Desired state."),
+};
+const struct schema schema_scale_view =
+    SCHEMA(V1("Scale"), scale_view_fields, sizeof(struct scale_view), NULL);
 
 /* ---- autoscaling/v1 ---- */
 

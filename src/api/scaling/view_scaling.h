@@ -90,6 +90,16 @@ struct hpa {
     struct hpa_status *status;
 };
 
+/* Of a Scale, what is asked for. */
+struct scale_view_spec {
+    int32_t replicas;
+};
+struct scale_view {
+    struct meta *metadata;
+    struct scale_view_spec *spec;
+};
+
+extern const struct schema schema_scale_view;
 extern const struct schema schema_hpa, schema_hpa_spec, schema_hpa_status, schema_hpa_behavior;
 /* autoscaling/v1: the same object with one target, of the CPU; the rest stands in annotations. */
 extern const struct schema schema_hpa_v1;

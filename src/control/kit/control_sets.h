@@ -28,12 +28,14 @@ enum control_set {
     CONTROL_ENDPOINTS = 1 << 17, /* EndpointSlices of Services */
     CONTROL_VOLUMES = 1 << 18,   /* claims, volumes, snapshots */
     CONTROL_SERVING = 1 << 19,   /* InferenceServices: their Deployments and Services */
-    CONTROL_ALL = (1 << 20) - 1,
+    CONTROL_AUTOSCALING = 1 << 20, /* replicas by what pods use */
+    CONTROL_ALL = (1 << 21) - 1,
     CONTROL_CLUSTER = CONTROL_JOB_QUEUE | CONTROL_QUEUES | CONTROL_WORKLOADS,
     CONTROL_KUBERNETES = CONTROL_ENDPOINTS | CONTROL_BOOTSTRAP | CONTROL_NAMESPACES |
                          CONTROL_SERVICEACCOUNTS | CONTROL_GC | CONTROL_JOBS | CONTROL_NODES |
                          CONTROL_ROLES | CONTROL_EVENT_TTL | CONTROL_CRON_JOBS |
-                         CONTROL_DISRUPTIONS | CONTROL_QUOTAS | CONTROL_APPS | CONTROL_VOLUMES,
+                         CONTROL_DISRUPTIONS | CONTROL_QUOTAS | CONTROL_APPS | CONTROL_VOLUMES |
+                         CONTROL_AUTOSCALING,
 };
 
 #endif

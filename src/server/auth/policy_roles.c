@@ -55,6 +55,7 @@ static const struct role_rule view[] = {
      "deployments/status replicasets replicasets/scale replicasets/status statefulsets "
      "statefulsets/scale statefulsets/status",
      READ},
+    {"autoscaling", "horizontalpodautoscalers horizontalpodautoscalers/status", READ},
     {"batch", "cronjobs cronjobs/status jobs jobs/status", READ},
     {"discovery.k8s.io", "endpointslices", READ},
     {"events.k8s.io", "events", READ},
@@ -78,6 +79,7 @@ static const struct role_rule edit[] = {
      "daemonsets deployments deployments/rollback deployments/scale replicasets replicasets/scale "
      "statefulsets statefulsets/scale",
      CHANGE},
+    {"autoscaling", "horizontalpodautoscalers", CHANGE},
     {"batch", "cronjobs jobs", CHANGE},
     {"networking.k8s.io", "ingresses", CHANGE},
     {"policy", "poddisruptionbudgets", CHANGE},

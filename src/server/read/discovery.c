@@ -4,7 +4,6 @@
  */
 #include "api/openapi/subresource.h"
 #include "server/kit/handlers.h"
-#include "server/read/unserved.h"
 
 static const char *const all_verbs = "[\"create\",\"delete\",\"deletecollection\",\"get\",\"list\","
                                      "\"patch\",\"update\",\"watch\"]";
@@ -76,35 +75,6 @@ static const char *next_group(size_t *i) {
     return NULL;
 }
 
-/* What is not served, but told of when somebody sends it. */
-static void aggregated_unserved(struct buf *b, const char *group, const char *version, bool first) {
-    const struct unserved *u;
-    for (size_t i = 0; (u = unserved_next(&i)) != NULL;) {
-        if (strcmp(u->group, group) != 0 || strcmp(u->version, version) != 0) {
-            continue;
-        }
-        buf_f(b,
-              "%s{\"resource\":\"%s\",\"responseKind\":{\"group\":\"\",\"version\":\"\",\"kind\":"
-              "\"%s\"},"
-              "\"scope\":\"%s\",\"singularResource\":\"%s\",\"verbs\":[\"create\"],\"shortNames\":["
-              "\"%s\"]}",
-              first ? "" : ",", u->plural, u->kind, u->namespaced ? "Namespaced" : "Cluster",
-              u->singular, u->short_name);
-        first = false;
-    }
-}
-
-/* A group of which nothing is served. */
-static void aggregated_alien(struct buf *b, const struct unserved *u) {
-    buf_f(b,
-          "{\"metadata\":{\"name\":\"%s\",\"creationTimestamp\":null},\"versions\":[{\"version\":"
-          "\"%s\","
-          "\"freshness\":\"Current\",\"resources\":[",
-          u->group, u->version);
-    aggregated_unserved(b, u->group, u->version, true);
-    buf_c(b, "]}]}");
-}
-
 static void aggregated_group(struct buf *b, const char *group) {
     size_t n_kinds, n;
     const struct group_version *versions = groups_of(group, &n);
@@ -125,7 +95,6 @@ static void aggregated_group(struct buf *b, const char *group) {
                 first = false;
             }
         }
-        aggregated_unserved(b, group, versions[v].version, first);
         buf_c(b, "]}");
     }
     buf_c(b, "]}");
@@ -144,15 +113,6 @@ static void aggregated(struct buf *b, bool core, bool beta) {
         for (size_t i = 0; (group = next_group(&i)) != NULL;) {
             buf_c(b, written++ ? "," : "");
             aggregated_group(b, group);
-        }
-        const struct unserved *u, *last = NULL;
-        size_t n;
-        for (size_t i = 0; (u = unserved_next(&i)) != NULL; last = u) {
-            bool told = last != NULL && strcmp(last->group, u->group) == 0;
-            if (!told && u->group[0] != '\0' && groups_of(u->group, &n) == NULL) {
-                buf_c(b, written++ ? "," : "");
-                aggregated_alien(b, u);
-            }
         }
     }
     buf_c(b, "]}\n");

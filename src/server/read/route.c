@@ -4,7 +4,6 @@
 #include "server/flow/flow.h"
 #include "server/kit/handlers.h"
 #include "server/kit/names.h"
-#include "server/read/unserved.h"
 
 static void detached(void *user) {
     struct call *c = user;
@@ -74,15 +73,7 @@ static void warn_deprecated(struct call *c) {
 }
 
 static void unknown(struct call *c) {
-    const struct api_request *q = &c->req;
-    const struct unserved *u =
-        q->kv == NULL ? unserved_find(q->group, q->version, q->plural) : NULL;
-    if (u != NULL) {
-        (void)failure_set(&c->failure, c->arena, ERR_NOT_FOUND, "Berth has no kind %s: %s", u->kind,
-                          u->instead);
-    } else {
-        (void)failure_unknown_path(&c->failure);
-    }
+    (void)failure_unknown_path(&c->failure);
     call_fail(c);
 }
 
