@@ -46,14 +46,18 @@ def whole(tool, folder):
 
 # Where the answers stand in the cases of a file: a name at any depth below which everything is an answer.
 ANSWERS = {
+    "ca_scaleup.jsonl": {"options", "expanders"},
     "hpa.jsonl": {"expect"},
+    "keda_admission.jsonl": {"valid"},
     "keda_cron.jsonl": {"metricName", "nextStart", "nextEnd", "active", "value"},
     "keda_decision.jsonl": {"expect"},
     "keda_formula.jsonl": {"valid", "composite", "error"},
+    "keda_hpa.jsonl": {"hpa"},
     "keda_loop.jsonl": {"scaleWrites", "events", "items", "readError", "statusAfter"},
+    "keda_trigger.jsonl": {"errors", "parsed", "metricSpec"},
 }
 # Answers that may be anything: amounts that upstream leaves undefined, and texts that are not compared.
-FREE = {"hpa.jsonl": {"message"}}
+FREE = {"hpa.jsonl": {"message"}, "keda_hpa.jsonl": {"app.kubernetes.io/version", "creationTimestamp"}}
 
 
 def leaves(value, path, inside, names, free):

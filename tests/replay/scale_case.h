@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "api/tables/field.h"
 #include "wire/json/json.h"
 
 enum { SCALE_DIFFERENCE_BYTES = 1 << 20 };
@@ -14,11 +15,16 @@ enum { SCALE_DIFFERENCE_BYTES = 1 << 20 };
 /* True when every answer is as written; else *difference says where and how. `a` is for everything made here. */
 typedef bool scale_replay(yyjson_val *c, struct arena *a, struct buf *difference);
 scale_replay scale_hpa, scale_decision, scale_cron, scale_formula, scale_loop;
+scale_replay scale_trigger, scale_keda_hpa, scale_admission, scale_pack;
 
 /* Says in *difference that something is not as written, and is false: `return scale_differs(d, "...")`. */
 bool scale_differs(struct buf *difference, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Shared by the files of triggers. */
+struct hpa_metric;
+struct str_map scale_texts(struct arena *a, yyjson_val *v);
+bool scale_metric_agrees(const struct hpa_metric *got, yyjson_val *want, struct arena *a);
 /* Shared by the files of ScaledObjects. */
 struct condition_list;
 struct keda_activity_map;

@@ -48,6 +48,10 @@ bool scale_cron(yyjson_val *c, struct arena *a, struct buf *difference) {
         cron_window_parse(start, end, json_i64_at(c, "desiredReplicas", 0), &w, &err) != 0) {
         return scale_differs(difference, "%s", err.text);
     }
+    if ((w.start_in.n > 0 && zones_get(zones, w.start_in, &w.start_zone, &err) != 0) ||
+        (w.end_in.n > 0 && zones_get(zones, w.end_in, &w.end_zone, &err) != 0)) {
+        return scale_differs(difference, "%s", err.text);
+    }
     struct str name = cron_window_metric(a, json_i64_at(c, "triggerIndex", 0), zone, start, end);
     bool ok = str_eq(name, json_str_at(c, "metricName")) ||
               scale_differs(difference, "metric %.*s", STR_ARG(name));

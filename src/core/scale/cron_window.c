@@ -9,23 +9,36 @@
 
 enum { SECOND_NS = 1000000000, HOUR_S = 3600 };
 
-/* Five fields: a schedule by name ("@daily") is none here. */
-static int schedule(const char *which, struct str text, struct cron *ret, struct err *err) {
-    if (str_starts(str_trim(text), STR("@"))) {
-        return err_set(err, ERR_INVALID,
-                       "error parsing %s schedule: parser does not accept "
-                       "descriptors: %.*s",
-                       which, STR_ARG(text));
+/* "TZ=NAME " or "CRON_TZ=NAME " off the front. */
+static int zone_prefix(struct str *text, struct str *ret, struct err *err) {
+    struct str head, tail, name;
+    if (!str_starts(*text, STR("TZ=")) && !str_starts(*text, STR("CRON_TZ="))) {
+        return 0;
     }
-    int rc = cron_parse(text, ret, err);
+    if (!str_cut(*text, ' ', &head, &tail) || !str_cut(head, '=', &name, ret) ||
+        !zone_name_ok(*ret)) {
+        return err_set(err, ERR_INVALID, "provided bad location %.*s", STR_ARG(*text));
+    }
+    *text = str_trim(tail);
+    return 0;
+}
+
+/* Five fields: a schedule by name ("@daily") is none here. */
+static int schedule(const char *which, struct str text, struct cron *ret, struct str *ret_zone,
+                    struct err *err) {
+    int rc = zone_prefix(&text, ret_zone, err);
+    if (rc == 0 && str_starts(str_trim(text), STR("@"))) {
+        rc = err_set(err, ERR_INVALID, "parser does not accept descriptors: %.*s", STR_ARG(text));
+    }
+    rc = rc ? rc : cron_parse(text, ret, err);
     return rc == 0 ? 0 : err_wrap(err, "error parsing %s schedule", which);
 }
 
 int cron_window_parse(struct str start, struct str end, int64_t replicas, struct cron_window *ret,
                       struct err *err) {
     struct cron_window w = {.replicas = replicas};
-    int rc = schedule("start", start, &w.start, err);
-    rc = rc ? rc : schedule("end", end, &w.end, err);
+    int rc = schedule("start", start, &w.start, &w.start_in, err);
+    rc = rc ? rc : schedule("end", end, &w.end, &w.end_in, err);
     if (rc == 0) {
         *ret = w;
     }
@@ -144,8 +157,9 @@ static bool next_time(const struct cron *c, const struct zone *z, int64_t now, i
 struct cron_window_at cron_window_at(const struct cron_window *w, const struct zone *z,
                                      int64_t now) {
     struct cron_window_at at = {0};
-    at.has_start = next_time(&w->start, z, now, &at.next_start);
-    at.has_end = next_time(&w->end, z, now, &at.next_end);
+    at.has_start =
+        next_time(&w->start, w->start_zone != NULL ? w->start_zone : z, now, &at.next_start);
+    at.has_end = next_time(&w->end, w->end_zone != NULL ? w->end_zone : z, now, &at.next_end);
     /* upstream takes none for the zero time, before everything */
     int64_t start = at.has_start ? at.next_start : INT64_MIN;
     int64_t end = at.has_end ? at.next_end : INT64_MIN;

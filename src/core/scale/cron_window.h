@@ -15,7 +15,10 @@
 
 struct cron_window {
     struct cron start, end;
-    int64_t replicas; /* while inside */
+    /* Where a schedule begins with "TZ=NAME " or "CRON_TZ=NAME ": its zone, which the caller looks up; else empty */
+    struct str start_in, end_in;
+    const struct zone *start_zone, *end_zone; /* NULL: that of the trigger */
+    int64_t replicas;                         /* while inside */
 };
 struct cron_window_at {
     bool inside, has_start, has_end; /* no next start or end: none within five years */

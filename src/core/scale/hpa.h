@@ -153,6 +153,7 @@ int hpa_written(const struct hpa_config *c, const struct hpa_input *in, struct h
                 struct arena *a, struct str error, struct hpa_answer *answer);
 
 /* Do they say the same? Amounts by value. */
+bool hpa_metric_same(const struct hpa_metric *a, const struct hpa_metric *b);
 bool hpa_status_same(const struct hpa_status *a, const struct hpa_status *b);
 /* What is wrong with the apiVersion of a target, in upstream's words; empty: nothing. */
 struct str hpa_version_error(struct arena *a, struct str api_version);

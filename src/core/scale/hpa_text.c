@@ -53,6 +53,16 @@ static bool amount_equal(const struct opt_quantity *a, const struct opt_quantity
     return a->set == b->set && (!a->set || quantity_cmp(a->v, b->v) == 0);
 }
 
+static bool target_equal(const struct hpa_target *a, const struct hpa_target *b) {
+    if (a == NULL || b == NULL) {
+        return a == b;
+    }
+    return str_eq(a->type, b->type) && amount_equal(&a->value, &b->value) &&
+           amount_equal(&a->average_value, &b->average_value) &&
+           a->average_utilization.set == b->average_utilization.set &&
+           a->average_utilization.v == b->average_utilization.v;
+}
+
 static bool value_equal(const struct hpa_value *a, const struct hpa_value *b) {
     if (a == NULL || b == NULL) {
         return a == b;
@@ -106,6 +116,7 @@ static bool object_equal(const struct hpa_object_source *a, const struct hpa_obj
     }
     const struct scaled_ref *x = a->described_object, *y = b->described_object;
     return name_equal(a->metric, b->metric) && value_equal(a->current, b->current) &&
+           target_equal(a->target, b->target) &&
            (x == NULL || y == NULL ? x == y
                                    : str_eq(x->name, y->name) && str_eq(x->kind, y->kind) &&
                                          str_eq(x->api_version, y->api_version));
@@ -115,7 +126,8 @@ static bool plain_equal(const struct hpa_plain_source *a, const struct hpa_plain
     if (a == NULL || b == NULL) {
         return a == b;
     }
-    return name_equal(a->metric, b->metric) && value_equal(a->current, b->current);
+    return name_equal(a->metric, b->metric) && value_equal(a->current, b->current) &&
+           target_equal(a->target, b->target);
 }
 
 static bool resource_equal(const struct hpa_resource_source *a,
@@ -124,10 +136,10 @@ static bool resource_equal(const struct hpa_resource_source *a,
         return a == b;
     }
     return str_eq(a->name, b->name) && str_eq(a->container, b->container) &&
-           value_equal(a->current, b->current);
+           value_equal(a->current, b->current) && target_equal(a->target, b->target);
 }
 
-static bool metric_equal(const struct hpa_metric *a, const struct hpa_metric *b) {
+bool hpa_metric_same(const struct hpa_metric *a, const struct hpa_metric *b) {
     return str_eq(a->type, b->type) && object_equal(a->object, b->object) &&
            plain_equal(a->pods, b->pods) && plain_equal(a->external, b->external) &&
            resource_equal(a->resource, b->resource) &&
@@ -140,7 +152,7 @@ bool hpa_status_same(const struct hpa_status *a, const struct hpa_status *b) {
         a->current_replicas == b->current_replicas && a->desired_replicas == b->desired_replicas &&
         a->current_metrics.n == b->current_metrics.n && a->conditions.n == b->conditions.n;
     for (size_t i = 0; same && i < a->current_metrics.n; i++) {
-        same = metric_equal(&a->current_metrics.v[i], &b->current_metrics.v[i]);
+        same = hpa_metric_same(&a->current_metrics.v[i], &b->current_metrics.v[i]);
     }
     for (size_t i = 0; same && i < a->conditions.n; i++) {
         const struct condition *x = &a->conditions.v[i], *y = &b->conditions.v[i];

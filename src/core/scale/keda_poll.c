@@ -18,22 +18,18 @@ struct keda_poller {
     int rc;
 };
 
-int64_t keda_milli(double value) {
+struct quantity keda_quantity(double value) {
     char text[400];
-    if (isnan(value) || isinf(value) || value < 0) {
-        return 0;
+    struct quantity q = {0};
+    if (!isnan(value) && !isinf(value) && value > 0) {
+        snprintf(text, sizeof(text), "%.3f", value);
+        (void)quantity_parse(str_of(text), &q, NULL);
     }
-    if (value >= 9.2e15) {
-        return INT64_MAX;
-    }
-    snprintf(text, sizeof(text), "%.3f", value);
-    char *point = strchr(text, '.');
-    if (point == NULL) {
-        return 0;
-    }
-    memmove(point, point + 1,
-            strlen(point)); /* rounded as the text is, and without another rounding */
-    return strtoll(text, NULL, 10);
+    return q;
+}
+
+int64_t keda_milli(double value) {
+    return quantity_milli(keda_quantity(value));
 }
 
 /* ---- health ---- */

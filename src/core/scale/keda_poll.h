@@ -77,7 +77,8 @@ int keda_read(const struct keda_look *k, struct keda_state *state, struct str me
               const struct str_list *external, struct arena *a, struct keda_metrics *ret,
               struct err *err);
 
-/* As a metric has it: three decimals, and 0 for what is negative or no number. */
+/* As a metric has it: three decimals, and 0 for what is negative or no number. In thousandths: saturated. */
+struct quantity keda_quantity(double value);
 int64_t keda_milli(double value);
 
 #endif
