@@ -107,7 +107,7 @@ class World:
 
 def scene_preemption(w):
     """Within a queue: the victim's pod ends, its slice is free, the preemptor runs there; the victim comes back."""
-    w.submit("victim", "echo on $CUDA_VISIBLE_DEVICES; sleep 2.5", "one", slices=SLICE)
+    w.submit("victim", "echo on $CUDA_VISIBLE_DEVICES; sleep 6", "one", slices=SLICE)
     w.running("victim")
     w.submit("urgent", SHORT, "one", "high", slices=SLICE)
     w.becomes("victim", "Preempted", "True", "InClusterQueue")
@@ -143,7 +143,7 @@ def scene_reclaim(w):
     w.submit("own", LONG, "left", slices=SLICE)
     w.running("own")
     time.sleep(1.1)  # of two that got their quota in the same second either may be the later one
-    w.submit("borrower", "sleep 2.5", "left", slices=SLICE)
+    w.submit("borrower", "sleep 6", "left", slices=SLICE)
     w.running("borrower")
     borrowed = {r["name"]: r["borrowed"] for r in w.b.get("clusterqueue", "left")["status"]["flavorsUsage"][0]["resources"]}
     check(borrowed[SLICE] == "1", f"borrowed is {borrowed}")

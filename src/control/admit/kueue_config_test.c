@@ -265,7 +265,7 @@ static const struct {
      "resources.transformations[0].strategy: Unsupported value: \"Drop\": supported values: "
      "\"Retain\", \"Replace\""},
     {HEAD "resources: {transformations: [{input: cpu, outputs: {x: many}}]}",
-     "resources.transformations[0].outputs[x]: Invalid value: \"many\": quantities must"},
+     "resources.transformations[0].outputs[x]: quantities must"},
     {HEAD "resources: {quotaCheckStrategy: IgnoreUndeclared, excludeResourcePrefixes: [a]}",
      "resources.quotaCheckStrategy: IgnoreUndeclared may not be set with"},
     {HEAD "resources: {deviceClassMappings: [{name: a, deviceClassNames: []}]}",
