@@ -165,8 +165,9 @@ def test_waiting_for_quota(b):
     b.apply(service("second", limits=whole))
     wait_for("the second says that it is queued",
              lambda: condition(b, "second", "PredictorReady").get("reason") == "Queued")
-    text = condition(b, "second", "PredictorReady")["message"]
-    check("LocalQueue default" in text and "mig-7g.141gb" in text, f"it says {text}")
+    text = wait_for("its place in the line", lambda: re.search(
+        r"^LocalQueue default: position 1, starts .*mig-7g.141gb", condition(b, "second", "PredictorReady")["message"]))
+    check(text, "it says so")
     status = b.get("isvc", "second")["status"]["modelStatus"]
     check(status["states"]["targetModelState"] == "Pending", f"the status is {status}")
     line = next(x for x in b.berth("services").splitlines() if x.startswith("second"))

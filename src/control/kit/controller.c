@@ -72,7 +72,7 @@ static int subscribe(struct controller *c) {
     for (size_t i = 0; i < c->row->n_kinds; i++) {
         const struct controller_kind *k = &c->row->kinds[i];
         assert(!k->first || k->changed);
-        if (k->changed == NULL) {
+        if (k->changed == NULL || (k->kind != NULL && c->kinds[i] == NULL)) {
             continue;
         }
         struct feed *f = mirror_feed(c->env.mirror, c->kinds[i], k->changed, c);
@@ -110,7 +110,7 @@ static int fill(struct controller *c) {
     for (size_t i = 0; i < row->n_kinds; i++) {
         const struct controller_kind *k = &row->kinds[i];
         c->kinds[i] = k->kind ? kind_by_name(str_of(k->group), str_of(k->kind)) : NULL;
-        assert(!k->kind || c->kinds[i]); /* declared kinds are built in */
+        assert(!k->kind || k->optional || c->kinds[i]); /* declared kinds are built in */
     }
     c->queue = controller_lane_new(c);
     c->recorder = recorder_new(&c->env, row->tells ? row->tells : row->who);

@@ -55,8 +55,9 @@ struct controller_kind {
     const char *group, *kind; /* kind NULL: every kind there is */
     /* Adds the keys that a change leads to; NULL: it is not watched, only read or written. */
     void (*changed)(void *self, const struct change *ch);
-    bool first;    /* what is there at the start, or when memory was lost, comes as an addition */
-    bool optional; /* not every cluster serves it: `berth operate` begins without */
+    bool first; /* what is there at the start, or when memory was lost, comes as an addition */
+    bool
+        optional; /* not everybody serves it: its row may be NULL; `berth operate` begins without */
     bool
         embedded; /* only `berth up` has to do with it: `berth operate` neither watches nor writes it */
     unsigned may; /* of enum may: what it writes */

@@ -32,14 +32,15 @@ static void look(struct serve_controller *c, unsigned sort, struct str ns, struc
     workqueue_look(c->base.queue, (struct work_key){sort, ns, name}, 0);
 }
 
-static void forget(struct serve_controller *c, struct str uid) {
+static void forget_refusal(struct serve_controller *c, struct str uid) {
     mem_free(map_del(&c->refused, uid));
 }
 
 static void service_changed(void *self, const struct change *ch) {
     struct serve_controller *c = self;
     if (ch->type == CHANGE_DELETED) {
-        forget(c, ch->obj->uid);
+        forget_refusal(c, ch->obj->uid);
+        serve_ask_drop(c, ch->obj->uid);
         return;
     }
     look(c, ch->obj->kind == c->base.kinds[SERVE_LLMS] ? SERVE_LLMS : SERVE_SERVICES, ch->obj->ns,
@@ -133,7 +134,7 @@ static int answered(void *ctx, struct round *r, uint64_t tag, const struct write
         note_refusal(c, o, res->err.text);
         recorder_event(c->base.recorder, o, EVENT_WARNING, "Refused", "%s", res->err.text);
     } else if (o != NULL && tag == WRITE_OTHER && res->code == 0) {
-        forget(c, o->uid);
+        forget_refusal(c, o->uid);
     }
     return res->code == ERR_NOT_FOUND ? 0 : res->code;
 }
@@ -161,7 +162,7 @@ static void read_bounds(struct serve_look *l) {
         l->max = number(l->spec, "predictor.maxReplicas", 0);
     }
     l->max = l->max < l->min ? l->min : l->max;
-    l->max = l->max < 1 && (!l->llm || json_path(l->spec, "scaling")) ? 1 : l->max;
+    l->max = l->max < 1 ? 1 : l->max; /* somebody may ask for it */
     l->canary_percent =
         l->llm ? -1 : (int)json_i64_at(l->spec, "predictor.canaryTrafficPercent", -1);
 }
@@ -230,6 +231,9 @@ static enum work step(void *self, struct work_key key) {
     }
     int r = read_service(&l);
     r = r ? r : serve_see(&l);
+    if (r == 0) {
+        serve_ask(&l);
+    }
     if (r == 0 && check_owned(&l)) {
         r = serve_read(&l);
     }
@@ -259,6 +263,7 @@ static void release(void *self) {
         mem_free(e->value);
     }
     map_release(&c->refused);
+    serve_ask_release(c);
 }
 
 #define KSERVE "serving.kserve.io"
@@ -280,6 +285,9 @@ const struct controller_row serve_controller = {
                                             .may = MAY_CREATE | MAY_PATCH | MAY_DELETE},
                      [SERVE_ADDRESSES] = {"", "Service", owned_changed,
                                           .may = MAY_CREATE | MAY_PATCH | MAY_DELETE},
+                     [SERVE_SCALERS] = {"autoscaling", "HorizontalPodAutoscaler", owned_changed,
+                                        .optional = true, .embedded = true,
+                                        .may = MAY_CREATE | MAY_PATCH | MAY_DELETE},
                      [SERVE_SETS] = {"apps", "ReplicaSet"}, [SERVE_PODS] = {"", "Pod", pod_changed},
                      [SERVE_WORKLOADS] = {"kueue.x-k8s.io", "Workload", workload_changed},
                      [SERVE_DEFINITIONS] = {"apiextensions.k8s.io", "CustomResourceDefinition",

@@ -63,8 +63,8 @@ static yyjson_mut_doc *object_new_tree(struct serve_look *l, const struct kind *
     return d;
 }
 
-static yyjson_mut_doc *tree_of(struct serve_look *l, const struct kind *k, const struct object *o,
-                               struct str name, yyjson_val **ret_was) {
+yyjson_mut_doc *serve_tree(struct serve_look *l, const struct kind *k, const struct object *o,
+                           struct str name, yyjson_val **ret_was) {
     yyjson_doc *was;
     if (o == NULL) {
         return object_new_tree(l, k, name);
@@ -76,8 +76,8 @@ static yyjson_mut_doc *tree_of(struct serve_look *l, const struct kind *k, const
     return json_mut_copy(l->a, *ret_was);
 }
 
-static void write(struct serve_look *l, const struct kind *k, const struct object *o,
-                  yyjson_val *was, yyjson_mut_doc *want) {
+void serve_write(struct serve_look *l, const struct kind *k, const struct object *o,
+                 yyjson_val *was, yyjson_mut_doc *want) {
     struct buf b;
     buf_init(&b, LIMIT_OBJECT_BYTES);
     int r = want != NULL ? arena_ok(l->a) : ERR_NOMEM;
@@ -151,7 +151,7 @@ static void put_deployment(struct serve_look *l, const struct serve_revision *v,
                            bool latest) {
     const struct kind *k = l->c->base.kinds[SERVE_DEPLOYMENTS];
     yyjson_val *was = NULL;
-    yyjson_mut_doc *d = tree_of(l, k, v->obj, v->name, &was);
+    yyjson_mut_doc *d = serve_tree(l, k, v->obj, v->name, &was);
     if (d == NULL) {
         round_fail(l->round, ERR_NOMEM);
         return;
@@ -169,7 +169,7 @@ static void put_deployment(struct serve_look *l, const struct serve_revision *v,
     if (v->obj == NULL) {
         set_selector(l, d, json_mensure(d, spec, "selector.matchLabels"), v->app);
     }
-    write(l, k, v->obj, was, d);
+    serve_write(l, k, v->obj, was, d);
 }
 
 /* ---- Services ---- */
@@ -187,7 +187,7 @@ static void put_service(struct serve_look *l, struct str name, const struct serv
     const struct kind *k = l->c->base.kinds[SERVE_ADDRESSES];
     const struct object *o = serve_get(l, SERVE_ADDRESSES, l->obj->ns, name);
     yyjson_val *was = NULL;
-    yyjson_mut_doc *d = tree_of(l, k, o, name, &was);
+    yyjson_mut_doc *d = serve_tree(l, k, o, name, &was);
     if (d == NULL || is_same_service(l, d->root, v->app)) {
         return;
     }
@@ -205,12 +205,12 @@ static void put_service(struct serve_look *l, struct str name, const struct serv
         json_mset_str(d, labels, SERVE_LABEL_SERVICE, l->obj->name);
         json_mset_str(d, labels, SERVE_LABEL_COMPONENT, STR("predictor"));
     }
-    write(l, k, o, was, d);
+    serve_write(l, k, o, was, d);
 }
 
 /* ---- all of it ---- */
 
-static void remove_one(struct serve_look *l, enum serve_kind k, struct str name) {
+void serve_remove_one(struct serve_look *l, enum serve_kind k, struct str name) {
     const struct object *o = serve_get(l, k, l->obj->ns, name);
     struct delete_options opts = {.grace_seconds = -1, .propagation = STR("Background")};
     if (o != NULL && o->deleting_ns == 0 && serve_owns(l, o)) {
@@ -221,15 +221,16 @@ static void remove_one(struct serve_look *l, enum serve_kind k, struct str name)
 
 static void remove_canary(struct serve_look *l) {
     if (!l->llm) {
-        remove_one(l, SERVE_DEPLOYMENTS, l->canary.name);
-        remove_one(l, SERVE_ADDRESSES, l->canary_address);
+        serve_remove_one(l, SERVE_DEPLOYMENTS, l->canary.name);
+        serve_remove_one(l, SERVE_ADDRESSES, l->canary_address);
     }
 }
 
 void serve_remove(struct serve_look *l) {
     remove_canary(l);
-    remove_one(l, SERVE_DEPLOYMENTS, l->stable.name);
-    remove_one(l, SERVE_ADDRESSES, l->address_name);
+    serve_remove_one(l, SERVE_DEPLOYMENTS, l->stable.name);
+    serve_remove_one(l, SERVE_ADDRESSES, l->address_name);
+    serve_remove_one(l, SERVE_SCALERS, l->stable.name);
 }
 
 /* All its replicas are of the latest revision and serve; or they wait for quota, which the canary holds. */
@@ -246,6 +247,7 @@ void serve_make(struct serve_look *l) {
     bool canary = serve_is_canary(l);
     put_service(l, l->address_name, &l->stable);
     put_deployment(l, &l->stable, replicas_of(l, &l->stable), !canary);
+    serve_put_scaler(l);
     if (canary) {
         put_service(l, l->canary_address, &l->canary);
         put_deployment(l, &l->canary, canary_replicas(l), true);

@@ -28,6 +28,7 @@ enum serve_kind {
     SERVE_PROFILES,
     SERVE_DEPLOYMENTS,
     SERVE_ADDRESSES, /* core/v1 Services */
+    SERVE_SCALERS,   /* HorizontalPodAutoscalers; NULL where they are not served */
     SERVE_SETS,
     SERVE_PODS,
     SERVE_WORKLOADS,
@@ -36,18 +37,21 @@ enum serve_kind {
 
 struct serve_controller {
     struct controller base;
-    struct map refused; /* uid -> struct serve_refusal: what the last write was answered with */
+    struct map refused;   /* uid -> struct serve_refusal: what the last write was answered with */
+    struct map questions; /* uid -> struct serve_question, of services that wait */
 };
 
 /* A Deployment of the service. */
 struct serve_revision {
-    struct str name, app;        /* app: value of its label */
-    const struct object *obj;    /* NULL: not there */
-    struct deployment view;      /* of obj */
-    struct str intent;           /* what its template was made of */
-    const struct object *pod;    /* the newest; NULL: none */
-    enum serve_pod state;        /* of it */
-    struct str pod_text, queued; /* why it failed; why it waits for quota */
+    struct str name, app;          /* app: value of its label */
+    const struct object *obj;      /* NULL: not there */
+    struct deployment view;        /* of obj */
+    struct str intent;             /* what its template was made of */
+    const struct object *pod;      /* the newest; NULL: none */
+    enum serve_pod state;          /* of it */
+    struct str pod_text, queued;   /* why it failed; why one waits for quota */
+    const struct object *workload; /* of that; NULL: none yet */
+    struct str queue;              /* its queue, for people */
     int32_t exit_code, failed;
 };
 
@@ -84,9 +88,22 @@ bool serve_owns(const struct serve_look *l, const struct object *o);
 int serve_read(struct serve_look *l);
 /* serve_see.c: the Deployments, their newest pods, and why those wait. 0 or ERR_NOMEM. */
 int serve_see(struct serve_look *l);
+/* serve_ask.c: the place in the line, in stable.queued, when it is known; asks for it again from time to time. */
+void serve_ask(struct serve_look *l);
+void serve_ask_drop(struct serve_controller *c, struct str uid); /* no-op when nothing was asked */
+void serve_ask_release(struct serve_controller *c);
 /* serve_make.c: writes what there should be, in the look's round. */
 void serve_make(struct serve_look *l);
 void serve_remove(struct serve_look *l); /* all of it */
+/* A copy of an object, or a new one that the service owns; NULL: out of memory. And what was made of it is written. */
+yyjson_mut_doc *serve_tree(struct serve_look *l, const struct kind *k, const struct object *o,
+                           struct str name, yyjson_val **ret_was);
+void serve_write(struct serve_look *l, const struct kind *k, const struct object *o,
+                 yyjson_val *was, yyjson_mut_doc *want);
+void serve_remove_one(struct serve_look *l, enum serve_kind k, struct str name);
+/* serve_scaler.c: the autoscaler, made, changed or removed. */
+void serve_put_scaler(struct serve_look *l);
+bool serve_scales_by(struct str metric); /* of scaleMetric */
 /* Whether the latest revision is a canary, beside the one before. */
 bool serve_is_canary(const struct serve_look *l);
 /* serve_tell.c: the status, in the look's round. refused: what the last write was answered with, or empty. */

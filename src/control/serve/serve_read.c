@@ -166,6 +166,14 @@ static int read_hardware(struct serve_look *l, struct serve_hardware *h) {
 
 /* ---- fields that nobody acts on ---- */
 
+/* One that a HorizontalPodAutoscaler acts on. */
+static bool is_scaled_by(const struct serve_look *l, const char *field) {
+    bool by = serve_scales_by(json_str_at(l->spec, "predictor.scaleMetric"));
+    return l->c->base.kinds[SERVE_SCALERS] != NULL &&
+           ((by && strncmp(field, "predictor.scale", 15) == 0) ||
+            strcmp(field, "predictor.autoScaling") == 0);
+}
+
 static void note_ignored(struct serve_look *l) {
     static const char *const of_services[] = {
         "predictor.scaleMetric", "predictor.scaleMetricType",      "predictor.scaleTarget",
@@ -177,7 +185,7 @@ static void note_ignored(struct serve_look *l) {
     struct buf b;
     buf_init(&b, 4096);
     for (size_t i = 0; i < n; i++) {
-        if (json_path(l->spec, v[i]) != NULL) {
+        if (json_path(l->spec, v[i]) != NULL && !is_scaled_by(l, v[i])) {
             buf_f(&b, "%sspec.%s", b.n ? ", " : "", v[i]);
         }
     }

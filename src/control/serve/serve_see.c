@@ -61,7 +61,8 @@ static bool each_set(void *ctx, const struct object *o) {
 /* ---- a pod ---- */
 
 /* Why its Workload has no quota yet. */
-static struct str why_queued(struct serve_look *l, const struct object *pod) {
+static struct str why_queued(struct serve_look *l, struct serve_revision *v,
+                             const struct object *pod) {
     const struct object *w = newest(l, pod, SERVE_WORKLOADS);
     yyjson_doc *d;
     if (w == NULL || object_tree(w, l->a, &d, NULL) != 0) {
@@ -76,7 +77,9 @@ static struct str why_queued(struct serve_look *l, const struct object *pod) {
             why = json_str_at(x, "message");
         }
     }
-    return arena_f(l->a, "LocalQueue %.*s: %.*s", STR_ARG(json_str_at(root, "spec.queueName")),
+    v->workload = w;
+    v->queue = arena_f(l->a, "LocalQueue %.*s", STR_ARG(json_str_at(root, "spec.queueName")));
+    return arena_f(l->a, "%.*s: %.*s", STR_ARG(v->queue),
                    STR_ARG(why.n ? why : STR("waits for quota")));
 }
 
@@ -170,7 +173,7 @@ static int see(struct serve_look *l, struct serve_revision *v) {
     mirror_owned(l->c->base.env.mirror, v->obj, each_set, &p);
     v->intent = meta_annotation(v->view.metadata, APPLY_INTENT);
     v->pod = p.gated ? p.gated : p.best;
-    v->queued = p.gated ? why_queued(l, p.gated) : (struct str){0};
+    v->queued = p.gated ? why_queued(l, v, p.gated) : (struct str){0};
     return v->pod != NULL ? read_pod(l, v) : 0;
 }
 

@@ -5,6 +5,9 @@
 #include "control/serve/serve.h"
 
 #include "base/test.h"
+
+#include "api/tables/table.h"
+#include "api/tables/view_meta.h"
 #include "control/apps/deployment.h"
 #include "control/apps/replica_set.h"
 #include "control/serve/serve_runtimes.h"
@@ -17,8 +20,27 @@ static int keeps_running(void *ctx, const struct object *pod) {
     return -1;
 }
 
+/* HorizontalPodAutoscaler, where the program has no row of its own. */
+static const struct field scaler_fields[] = {
+    F(STRING, ONE, "apiVersion", 0), F(STRING, ONE, "kind", 0),
+    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta), F(ANY, ONE, "spec", 0)};
+static const struct schema scaler_schema = SCHEMA("test.Scaler", scaler_fields, 0, NULL);
+static const struct kind scaler_kind = {
+    .group = "autoscaling",
+    .api_version = "autoscaling/v2",
+    .kind = "HorizontalPodAutoscaler",
+    .plural = "horizontalpodautoscalers",
+    .singular = "horizontalpodautoscaler",
+    .flags = KIND_NAMESPACED | KIND_GENERATION,
+    .versions = &(const struct kind_version){.version = "v2", .schema = &scaler_schema},
+    .n_versions = 1,
+};
+
 static void start(void) {
     struct err err = {0};
+    if (kind_by_name(STR("autoscaling"), STR("HorizontalPodAutoscaler")) == NULL) {
+        assert_ok(kinds_add(&scaler_kind, &err), &err);
+    }
     sets = controller_new(&replica_set_controller, &w.env, &err);
     deployments = controller_new(&deployment_controller, &w.env, &err);
     serve = controller_new(&serve_controller, &w.env, &err);
@@ -291,6 +313,42 @@ static void a_profile(void **state) {
                         "kept, and nothing acts on them: spec.predictor.timeout");
 }
 
+#define SCALER "HorizontalPodAutoscaler"
+
+static void an_autoscaler(void **state) {
+    fake_world_put(&w, RUNTIME("vllm"));
+    put("",
+        MODEL ",\"minReplicas\":0,\"maxReplicas\":4,\"scaleMetric\":\"memory\",\"scaleTarget\":60");
+    fake_world_live(&w, 5);
+    TEXT(SCALER, "m-predictor", "spec.minReplicas", "1");
+    TEXT(SCALER, "m-predictor", "spec.maxReplicas", "4");
+    TEXT(SCALER, "m-predictor", "spec.scaleTargetRef.name", "m-predictor");
+    TEXT(SCALER, "m-predictor", "spec.metrics.0.resource.name", "memory");
+    TEXT(SCALER, "m-predictor", "spec.metrics.0.resource.target.averageUtilization", "60");
+    assert_string_equal(fake_world_condition(service(), "FieldsHonored"), "");
+    patch("{\"spec\":{\"predictor\":{\"scaleMetric\":\"rps\"}}}");
+    fake_world_live(&w, 5);
+    assert_null(get(SCALER, "m-predictor"));
+    assert_string_equal(fake_world_condition(service(), "FieldsHonored"), "False");
+    patch("{\"spec\":{\"predictor\":{\"scaleMetric\":\"cpu\",\"maxReplicas\":2}}}");
+    fake_world_live(&w, 5);
+    TEXT(SCALER, "m-predictor", "spec.maxReplicas", "2");
+    patch("{\"metadata\":{\"annotations\":{\"serving.kserve.io/autoscalerClass\":\"external\"}}}");
+    fake_world_live(&w, 5);
+    assert_null(get(SCALER, "m-predictor"));
+}
+
+static void no_request_no_autoscaler(void **state) {
+    fake_world_put(&w, RUNTIME("vllm"));
+    put("", MODEL ",\"maxReplicas\":4");
+    fake_world_live(&w, 5);
+    assert_null(get(SCALER, "m-predictor"));
+    patch("{\"spec\":{\"predictor\":{\"model\":{\"resources\":{\"requests\":{\"cpu\":\"1\"}}}}}}");
+    fake_world_live(&w, 5);
+    TEXT(SCALER, "m-predictor", "spec.metrics.0.resource.name", "cpu");
+    TEXT(SCALER, "m-predictor", "spec.metrics.0.resource.target.averageUtilization", "80");
+}
+
 static void an_llm(void **state) {
     fake_world_put(&w, RUNTIME("vllm"));
     fake_world_put(&w,
@@ -378,6 +436,8 @@ int main(void) {
         TEST(somebody_elses_deployment),
         TEST(where_kserve_is),
         TEST(a_profile),
+        TEST(an_autoscaler),
+        TEST(no_request_no_autoscaler),
         TEST(an_llm),
         TEST(shipped_runtimes_are_made_once),
         TEST(each_write_fails_once),
