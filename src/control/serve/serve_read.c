@@ -101,6 +101,11 @@ static int choose_runtime(struct serve_look *l, const struct runtime_wish *wish,
     if (r != 0) {
         return r;
     }
+    if (f.n == RUNTIMES_MAX) {
+        return fault(l, "RuntimeNotRecognized",
+                     "there are too many serving runtimes to choose from: expected fewer than 1024 "
+                     "in the namespace and the cluster");
+    }
     r = runtime_choice(f.v, f.n, wish, &at, &err);
     if (r != 0) {
         const char *reason = runtime_choice_reason(r);
