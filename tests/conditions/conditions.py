@@ -312,6 +312,27 @@ def test_many_pods(w):
     w.b.kubectl("delete", "workload", "many-good", "many-beyond")
 
 
+def test_long_plan(w):
+    """A plan for which the annotations have no room is in a ControllerRevision, which goes with the Workload."""
+    room = 60
+    note = "x" * (256 * 1024 - len("note") - len("berth.dev/placement") - room)
+    template = {"spec": {"restartPolicy": "Never", "containers": [
+        {"name": "c", "image": "busybox", "resources": {"requests": {"memory": "10Ki"}}}]}}
+    sets = [{"name": f"set-{i}", "count": 1, "template": template} for i in range(2)]
+    w.queue("long", 100)
+    w.b.kubectl("create", "-f", "-", stdin=json.dumps(
+        {"apiVersion": API, "kind": "Workload", "metadata": {"name": "long", "namespace": "default", "annotations": {"note": note}},
+         "spec": {"queueName": "long", "podSets": sets}}))
+    w.wl("long", "Admitted", "True", "Admitted", "The workload is admitted")
+    plan = json.loads(w.b.get("workload", "long")["metadata"]["annotations"]["berth.dev/placement"])
+    check(len(plan["revisions"]) == 1, f"plan {plan}")
+    part = w.b.get("controllerrevision", plan["revisions"][0])
+    check([p["podSet"] for p in part["data"]["places"]] == ["set-0", "set-1"], f"places {part['data']}")
+    check(part["metadata"]["ownerReferences"][0]["name"] == "long", f"owner {part['metadata']}")
+    w.b.kubectl("delete", "workload", "long")
+    wait_for("the plan is gone", lambda: not w.b.get("controllerrevision")["items"])
+
+
 def test_no_flavor_matches(w):
     w.queue("marks", 100, flavors=("marked",))
     w.workload("marks-other", "marks", 10, selector={"disk": "slow"})
