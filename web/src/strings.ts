@@ -435,6 +435,7 @@ export const strings = {
     ownedBy: 'Made by',
     podsAsked: 'Pods',
     placement: 'Where',
+    placedIn: (names: string[]) => `in data.places of ${names.length > 1 ? 'ControllerRevisions' : 'ControllerRevision'} ${names.join(', ')}`,
     wholeGpu: 'whole GPU',
     sliceAt: (profile: string, start: number) => `${profile} at ${start}`,
     parts: 'More about it',

@@ -181,12 +181,14 @@ interface Placed {
   devices?: { gpu?: string; profile?: string; start?: number; size?: number }[];
 }
 
-function places(w: Workload): Placed[] {
+// The places, or the ControllerRevisions that have them: there are too many for the annotation then.
+function places(w: Workload): { places: Placed[]; revisions: string[] } {
   try {
     const v: unknown = JSON.parse(w.metadata.annotations?.['berth.dev/placement'] ?? '[]');
-    return Array.isArray(v) ? (v as Placed[]) : [];
+    if (Array.isArray(v)) return { places: v as Placed[], revisions: [] };
+    return { places: [], revisions: (v as { revisions?: string[] }).revisions ?? [] };
   } catch {
-    return [];
+    return { places: [], revisions: [] };
   }
 }
 
@@ -199,7 +201,8 @@ function Facts(p: { w: Workload }): ReactNode {
     const c = fleet?.cards?.find((x) => x.uuid === uuid);
     return c ? strings.gpus.gpu(c.index) : uuid.slice(-8);
   };
-  const put = w.status?.admission ? places(w) : []; // one that waits again has those of its last run
+  const plan = w.status?.admission ? places(w) : { places: [], revisions: [] }; // one that waits again has those of its last run
+  const put = plan.places;
   const o = owner(w);
   const fact = (label: string, value: ReactNode): ReactNode => (
     <div key={label}>
@@ -228,6 +231,7 @@ function Facts(p: { w: Workload }): ReactNode {
               .join(', '),
           )}
           {fact(s.podsAsked, num((w.spec.podSets ?? []).reduce((a, x) => a + x.count, 0)))}
+          {plan.revisions.length > 0 && fact(s.placement, s.placedIn(plan.revisions))}
           {put.length > 0 &&
             fact(
               s.placement,
