@@ -439,11 +439,13 @@ static void claims_check(yyjson_mut_val *spec, struct causes *c) {
         struct path name = path_member(&meta, "name");
         struct str v = json_mstr_at(claim, "metadata.name");
         const char *fault = v.n ? format_fault("dns1123-label", v) : NULL;
+        struct path claim_at = path_member(&one, "spec");
         if (v.n == 0) {
             cause_required(c, &name, NULL);
         } else if (fault) {
             cause_invalid(c, &name, v, "%s", fault);
         }
+        claim_spec_check(json_mget(claim, STR("spec")), &claim_at, c);
     }
 }
 

@@ -102,6 +102,25 @@ static void job_change(yyjson_mut_val *spec, yyjson_val *old, struct causes *c) 
     }
 }
 
+/* A rule goes by exit codes or by conditions. */
+static void check_failure_rules(yyjson_mut_val *spec, const struct path *at, struct causes *c) {
+    struct path policy = path_member(at, "podFailurePolicy"), list = path_member(&policy, "rules");
+    EACH(json_mpath(spec, "podFailurePolicy.rules"), i, rule) {
+        struct path here = path_index(&list, i);
+        bool codes = json_mget(rule, STR("onExitCodes")) != NULL;
+        bool conditions = yyjson_mut_arr_size(json_mget(rule, STR("onPodConditions"))) > 0;
+        if (!codes && !conditions) {
+            causes_add(c, CAUSE_INVALID, path_text(&here, c->arena),
+                       "Invalid value: specifying one of OnExitCodes and OnPodConditions is "
+                       "required");
+        } else if (codes && conditions) {
+            causes_add(c, CAUSE_INVALID, path_text(&here, c->arena),
+                       "Invalid value: specifying both OnExitCodes and OnPodConditions is not "
+                       "supported");
+        }
+    }
+}
+
 void job_spec_check(yyjson_mut_val *spec, const struct path *at, struct causes *c) {
     struct path template = path_member(at, "template");
     struct path completions = path_member(at, "completions");
@@ -118,6 +137,7 @@ void job_spec_check(yyjson_mut_val *spec, const struct path *at, struct causes *
         json_mget(spec, STR("completions")) == NULL) {
         cause_required(c, &completions, "when completion mode is Indexed");
     }
+    check_failure_rules(spec, at, c);
     pod_template_check(json_mget(spec, STR("template")), &template, c);
 }
 

@@ -103,6 +103,7 @@ static void check_subject_group(yyjson_mut_val *s, struct str kind, const struct
 static void binding_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     static const char *const kinds[] = {"User", "Group", "ServiceAccount", NULL};
     static const char *const roles[] = {"Role", "ClusterRole", NULL};
+    static const char *const groups[] = {"rbac.authorization.k8s.io", NULL};
     struct path at = path_member(NULL, "subjects"), ref = path_member(NULL, "roleRef");
     struct path ref_kind = path_member(&ref, "kind");
     size_t n = yyjson_mut_arr_size(json_mget(obj, STR("subjects")));
@@ -113,6 +114,11 @@ static void binding_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c
     }
     bool namespaced = str_is(json_mstr_at(obj, "kind"), "RoleBinding");
     struct str role = json_mstr_at(obj, "roleRef.kind");
+    struct str group = json_mstr_at(obj, "roleRef.apiGroup");
+    if (!str_is(group, groups[0])) {
+        struct path group_at = path_member(&ref, "apiGroup");
+        cause_unsupported(c, &group_at, group, groups);
+    }
     if (!str_is(role, "ClusterRole") && !(namespaced && str_is(role, "Role"))) {
         cause_unsupported(c, &ref_kind, role, namespaced ? roles : roles + 1);
     }

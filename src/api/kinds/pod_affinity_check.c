@@ -2,11 +2,21 @@
 #include "api/kinds/kinds.h"
 #include "api/schema/check.h"
 
+static void check_format(struct causes *c, const struct path *at, const char *format,
+                         struct str v) {
+    const char *fault = v.n > 0 ? format_fault(format, v) : NULL;
+    if (fault != NULL) {
+        cause_invalid(c, at, v, "%s", fault);
+    }
+}
+
 static void check_term(yyjson_mut_val *term, const struct path *at, struct causes *c) {
     struct path labels = path_member(at, "labelSelector");
     struct path spaces = path_member(at, "namespaceSelector");
     check_selector(c, &labels, json_mget(term, STR("labelSelector")));
+    struct path topology = path_member(at, "topologyKey");
     check_selector(c, &spaces, json_mget(term, STR("namespaceSelector")));
+    check_format(c, &topology, "label-key", json_mstr_at(term, "topologyKey"));
 }
 
 static void check_terms(yyjson_mut_val *affinity, const struct path *at, struct causes *c) {
@@ -29,7 +39,13 @@ static void check_node_term(yyjson_mut_val *term, const struct path *at, struct 
     EACH(json_mget(term, STR("matchExpressions")), i, e) {
         struct path here = path_index(&list, i), values = path_member(&here, "values");
         struct str op = json_mstr_at(e, "operator");
+        struct path key = path_member(&here, "key");
         size_t n = yyjson_mut_arr_size(json_mget(e, STR("values")));
+        check_format(c, &key, "label-key", json_mstr_at(e, "key"));
+        EACH(json_mget(e, STR("values")), k, value) {
+            struct path one = path_index(&values, k);
+            check_format(c, &one, "label-value", json_mstr(value));
+        }
         if ((str_is(op, "In") || str_is(op, "NotIn")) && n == 0) {
             cause_required(c, &values, "must be specified when `operator` is 'In' or 'NotIn'");
         } else if ((str_is(op, "Exists") || str_is(op, "DoesNotExist")) && n > 0) {

@@ -25,6 +25,56 @@ static void check_key_name(yyjson_mut_val *from, const char *member, const struc
     }
 }
 
+/* Of a pod: with the key of a label or annotation behind it, or alone. */
+static bool is_marks(struct str path, const char *marks) {
+    struct str rest = path;
+    if (!str_starts(path, str_of(marks))) {
+        return false;
+    }
+    rest = str_skip(path, strlen(marks));
+    return str_starts(rest, STR("['")) && str_ends(rest, STR("']")) && rest.n > 4;
+}
+
+/* What a variable (or, of volumes: a file) may be of its pod. */
+static void check_field_path(yyjson_mut_val *ref, bool file, const struct path *at,
+                             struct causes *c) {
+    static const char *const both[] = {"metadata.name", "metadata.namespace", "metadata.uid", NULL};
+    static const char *const of_env[] = {"spec.nodeName",
+                                         "spec.serviceAccountName",
+                                         "status.hostIP",
+                                         "status.hostIPs",
+                                         "status.podIP",
+                                         "status.podIPs",
+                                         NULL};
+    static const char *const of_file[] = {"metadata.labels", "metadata.annotations", NULL};
+    struct path here = path_member(at, "fieldPath");
+    struct str v = json_mstr_at(ref, "fieldPath");
+    bool known = is_marks(v, "metadata.labels") || is_marks(v, "metadata.annotations");
+    const char *const *lists[] = {both, file ? of_file : of_env};
+    for (size_t l = 0; l < COUNT(lists); l++) {
+        for (const char *const *p = lists[l]; *p != NULL && !known; p++) {
+            known = str_is(v, *p);
+        }
+    }
+    if (ref != NULL && v.n > 0 && !known) {
+        cause_invalid(c, &here, v, "error converting fieldPath: field label not supported: %.*s",
+                      STR_ARG(v));
+    }
+}
+
+/* Upstream names the source alone, and none of its items. */
+static void check_downward(yyjson_mut_val *source, const struct path *at, struct causes *c) {
+    struct path field = path_member(at, "fieldRef");
+    EACH(json_mget(source, STR("items")), i, item) {
+        yyjson_mut_val *ref = json_mget(item, STR("fieldRef"));
+        (void)i;
+        check_field_path(ref, true, &field, c);
+        if (ref == NULL && json_mget(item, STR("resourceFieldRef")) == NULL) {
+            cause_required(c, at, "one of fieldRef and resourceFieldRef is required");
+        }
+    }
+}
+
 static void check_env(yyjson_mut_val *container, const struct path *at, struct causes *c) {
     static const char *const sources[] = {"fieldRef",     "resourceFieldRef", "configMapKeyRef",
                                           "secretKeyRef", "fileKeyRef",       NULL};
@@ -35,6 +85,8 @@ static void check_env(yyjson_mut_val *container, const struct path *at, struct c
         int n = v != NULL ? count_members(v, sources) : 1;
         check_key_name(v, "configMapKeyRef", &from, c);
         check_key_name(v, "secretKeyRef", &from, c);
+        struct path field = path_member(&from, "fieldRef");
+        check_field_path(json_mget(v, STR("fieldRef")), false, &field, c);
         if (v != NULL && json_mstr_at(e, "value").n > 0) {
             cause_invalid(c, &from, STR(""), "may not be specified when `value` is not empty");
         } else if (n == 0) {
@@ -96,6 +148,14 @@ static void check_hosts(yyjson_mut_val *spec, const struct path *at, struct caus
         struct str v = json_mstr_at(e, "ip");
         bool good = str_copy(v, text, sizeof(text)) && (inet_pton(AF_INET, text, address) == 1 ||
                                                         inet_pton(AF_INET6, text, address) == 1);
+        struct path names = path_member(&here, "hostnames");
+        EACH(json_mget(e, STR("hostnames")), k, host) {
+            struct path one = path_index(&names, k);
+            const char *fault = format_fault("dns1123-subdomain", json_mstr(host));
+            if (fault != NULL) {
+                cause_invalid(c, &one, json_mstr(host), "%s", fault);
+            }
+        }
         if (!good && v.n > 0) {
             cause_invalid(c, &ip, v,
                           "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
@@ -103,13 +163,28 @@ static void check_hosts(yyjson_mut_val *spec, const struct path *at, struct caus
     }
 }
 
-static void check_volume_names(yyjson_mut_val *spec, const struct path *at, struct causes *c) {
+/* A volume of one kind must name what it is made of. */
+static void check_named(yyjson_mut_val *volume, const char *kind, const char *member,
+                        const struct path *at, struct causes *c) {
+    struct path source = path_member(at, kind), name = path_member(&source, member);
+    yyjson_mut_val *v = json_mget(volume, str_of(kind));
+    if (v != NULL && json_mstr(json_mget(v, str_of(member))).n == 0) {
+        cause_required(c, &name, NULL);
+    }
+}
+
+static void check_volume_sources(yyjson_mut_val *spec, const struct path *at, struct causes *c) {
     struct path list = path_member(at, "volumes");
     EACH(json_mget(spec, STR("volumes")), i, e) {
-        struct path here = path_index(&list, i), secret = path_member(&here, "secret");
-        struct path name = path_member(&secret, "secretName");
-        if (json_mget(e, STR("secret")) != NULL && json_mstr_at(e, "secret.secretName").n == 0) {
-            cause_required(c, &name, NULL);
+        struct path here = path_index(&list, i), down = path_member(&here, "downwardAPI");
+        struct path projected = path_member(&here, "projected");
+        struct path sources = path_member(&projected, "sources");
+        check_named(e, "secret", "secretName", &here, c);
+        check_named(e, "configMap", "name", &here, c);
+        check_downward(json_mget(e, STR("downwardAPI")), &down, c);
+        EACH(json_mpath(e, "projected.sources"), k, source) {
+            struct path one = path_index(&sources, k), api = path_member(&one, "downwardAPI");
+            check_downward(json_mget(source, STR("downwardAPI")), &api, c);
         }
     }
 }
@@ -127,5 +202,5 @@ void pod_sources_check(yyjson_mut_val *spec, const struct path *at, struct cause
     }
     check_ids(spec, at, c);
     check_hosts(spec, at, c);
-    check_volume_names(spec, at, c);
+    check_volume_sources(spec, at, c);
 }

@@ -280,7 +280,13 @@ static void check_class_change(yyjson_mut_val *obj, yyjson_val *old, struct caus
 
 void storage_class_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     static const char *const nothing[] = {"parameters", "mountOptions", "allowedTopologies", NULL};
-    bool ours = str_is(json_mstr_at(obj, "provisioner"), STORAGE_PROVISIONER);
+    struct path maker = path_member(NULL, "provisioner");
+    struct str provisioner = json_mstr_at(obj, "provisioner");
+    const char *fault = provisioner.n > 0 ? format_fault("label-key", provisioner) : NULL;
+    if (fault != NULL) {
+        cause_invalid(c, &maker, provisioner, "%s", fault);
+    }
+    bool ours = str_is(provisioner, STORAGE_PROVISIONER);
     for (size_t i = 0; ours && nothing[i] != NULL; i++) {
         struct path at = path_member(NULL, nothing[i]);
         yyjson_mut_val *v = json_mget(obj, str_of(nothing[i]));
