@@ -145,6 +145,7 @@ enum {
     /* history for watch resume */
     LIMIT_HISTORY_EVENTS = 20000,        /* per kind, and at least ... */
     LIMIT_HISTORY_SECONDS = 300,         /* ... this long when memory allows */
+    LIMIT_LIST_TOKEN_SECONDS = 300,      /* that a list may be gone on with, page by page */
     LIMIT_HISTORY_BYTES = 64 << 20,      /* per kind, of the objects in it, without older versions */
     LIMIT_WRITES_WAITING = 200000,       /* to an API server, of our controllers */
     LIMIT_WRITES_BYTES = 256 << 20,      /* of their bodies */

@@ -357,6 +357,13 @@ def test_pods_without_a_token(b):
     check(inside(b, f"ls {ACCOUNT}", serviceAccountName="quiet") == "", "an account that says no")
     got = inside(b, f"ls {ACCOUNT}", serviceAccountName="quiet", automountServiceAccountToken=True)
     check(got.split() == ["ca.crt", "namespace", "token"], got)
+    there = pod("told", ["sh", "-c", "sleep 1000"])
+    b.kubectl("apply", "-f", "-", stdin=json.dumps(there))
+    spec = b.get("pod", "told")["spec"]
+    volumes = [v for v in spec["volumes"] if v["name"].startswith("kube-api-access-")]
+    check(len(volumes) == 1 and len(volumes[0]["projected"]["sources"]) == 3, str(spec))
+    mounts = [m["name"] for m in spec["containers"][0]["volumeMounts"] if m["mountPath"] == ACCOUNT]
+    check(mounts == [volumes[0]["name"]], str(spec))
     p = pod("tokens", ["sh", "-c", "sleep 1000"], serviceAccountName="quiet",
             volumes=[{"name": "t", "projected": {"sources": [{"serviceAccountToken": {
                 "path": "vault/token", "audience": "vault", "expirationSeconds": 600}}]}}])

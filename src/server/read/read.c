@@ -144,6 +144,24 @@ static int check_match(struct call *c, uint64_t rv) {
     return 0;
 }
 
+static uint64_t now_s(const struct call *c) {
+    int64_t now = server_now(c->s);
+    return now > 0 ? (uint64_t)now / NS_PER_SEC : 0;
+}
+
+static int expired(struct listing *l) {
+    struct call *c = l->c;
+    (void)failure_set(&c->failure, c->arena, ERR_EXPIRED,
+                      "The provided continue parameter is too old to display a consistent list "
+                      "result: list again, or go on with the token in this answer, which may mix "
+                      "in later changes");
+    if (c->req.opt.continue_token.n > 0) {
+        struct page_token t = {.ns = l->from.ns, .name = l->from.name};
+        c->failure.continue_token = page_token_write(c->arena, &t);
+    }
+    return c->failure.code;
+}
+
 /* Which snapshot, and from where in it. */
 static int settle_snapshot(struct listing *l) {
     struct call *c = l->c;
@@ -168,6 +186,9 @@ static int settle_snapshot(struct listing *l) {
         if (page_token_read(c->arena, o->continue_token, &l->from, &err) != 0) {
             return failure_err(&c->failure, c->arena, &err);
         }
+        if (page_token_too_old(&l->from, now_s(c))) {
+            return expired(l);
+        }
         l->rv = l->from.rv != 0 ? l->from.rv : now;
         l->at = true;
         rv = 0;
@@ -186,19 +207,6 @@ static int settle_snapshot(struct listing *l) {
     }
     l->at = l->at && l->rv <= now;
     return 0;
-}
-
-static int expired(struct listing *l) {
-    struct call *c = l->c;
-    (void)failure_set(&c->failure, c->arena, ERR_EXPIRED,
-                      "The provided continue parameter is too old to display a consistent list "
-                      "result: list again, or go on with the token in this answer, which may mix "
-                      "in later changes");
-    if (c->req.opt.continue_token.n > 0) {
-        struct page_token t = {0, l->from.ns, l->from.name};
-        c->failure.continue_token = page_token_write(c->arena, &t);
-    }
-    return c->failure.code;
 }
 
 static int run_listing(struct listing *l) {
@@ -302,7 +310,8 @@ static void stream(struct listing *l) {
 
 static void answer_whole(struct listing *l) {
     struct call *c = l->c;
-    struct page_token t = {l->rv, l->last_ns, l->last_name};
+    struct page_token t = {l->rv, l->from.rv != 0 ? l->from.at_s : now_s(c), l->last_ns,
+                           l->last_name};
     struct str token = l->remaining > 0 ? page_token_write(c->arena, &t) : (struct str){0};
     struct buf b;
     buf_init(&b, 0);

@@ -1,5 +1,5 @@
 /*
- * admit_pod: what admission adds to a new pod: the ServiceAccount it runs as, and the number
+ * admit_pod: what admission adds to a new pod: the ServiceAccount it runs as, the volume with its token, and the number
  * behind its priority class.
  */
 #include "server/kit/id_range.h"
@@ -26,6 +26,93 @@ static int admit_automount(struct write *w, yyjson_mut_val *spec, struct str acc
                              yyjson_mut_bool(w->doc, false))
                ? nomem(w)
                : 0;
+}
+
+/* ---- the account's token, as upstream's admission mounts it ---- */
+
+#define TOKEN_PATH "/var/run/secrets/kubernetes.io/serviceaccount"
+#define TOKEN_VOLUME                                                                               \
+    "{\"volume\":{\"name\":\"%s\",\"projected\":{\"sources\":[{\"serviceAccountToken\":{"          \
+    "\"expirationSeconds\":3607,\"path\":\"token\"}},{\"configMap\":{\"name\":\"kube-root-ca."     \
+    "crt\","                                                                                       \
+    "\"items\":[{\"key\":\"ca.crt\",\"path\":\"ca.crt\"}]}},{\"downwardAPI\":{\"items\":[{"        \
+    "\"path\":"                                                                                    \
+    "\"namespace\",\"fieldRef\":{\"apiVersion\":\"v1\",\"fieldPath\":\"metadata.namespace\"}}]}}]" \
+    ","                                                                                            \
+    "\"defaultMode\":420}},\"mount\":{\"name\":\"%s\",\"readOnly\":true,\"mountPath\":"            \
+    "\"" TOKEN_PATH "\"}}"
+
+static bool mounts_token(yyjson_mut_val *container) {
+    yyjson_mut_val *mounts = json_mget(container, STR("volumeMounts")), *m;
+    size_t i, n;
+    yyjson_mut_arr_foreach(mounts, i, n, m) {
+        if (str_is(json_mstr_at(m, "mountPath"), TOKEN_PATH)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int append(struct write *w, yyjson_mut_val *to, const char *list, yyjson_mut_val *what) {
+    yyjson_mut_val *all = json_mget(to, str_of(list));
+    yyjson_mut_val *copy = yyjson_mut_val_mut_copy(w->doc, what);
+    if (!yyjson_mut_is_arr(all)) {
+        all = yyjson_mut_arr(w->doc);
+        if (all == NULL || json_mset(w->doc, to, str_of(list), all) != 0) {
+            return ERR_NOMEM;
+        }
+    }
+    return copy != NULL && yyjson_mut_arr_append(all, copy) ? 0 : ERR_NOMEM;
+}
+
+/* Into each container that has nothing there; *ret_used: into any. */
+static int mount_token(struct write *w, yyjson_mut_val *spec, yyjson_mut_val *mount,
+                       bool *ret_used) {
+    static const char *const lists[] = {"initContainers", "containers"};
+    size_t i, n;
+    yyjson_mut_val *container;
+    int r = 0;
+    for (size_t l = 0; l < 2; l++) {
+        yyjson_mut_val *all = json_mget(spec, str_of(lists[l]));
+        yyjson_mut_arr_foreach(all, i, n, container) {
+            if (r == 0 && yyjson_mut_is_obj(container) && !mounts_token(container)) {
+                r = append(w, container, "volumeMounts", mount);
+                *ret_used = true;
+            }
+        }
+    }
+    return r;
+}
+
+/* By the pod's uid: the same when the write runs again, so that who was asked about it was asked about this. */
+static void volume_name(struct write *w, char name[32]) {
+    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+    struct str uid = json_mstr_at(yyjson_mut_doc_get_root(w->doc), "metadata.uid");
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < uid.n; i++) {
+        h = (h ^ (unsigned char)uid.p[i]) * 1099511628211u;
+    }
+    int n = snprintf(name, 32, "kube-api-access-");
+    for (int i = 0; i < 5; i++, h /= sizeof(letters) - 1) {
+        name[n++] = letters[h % (sizeof(letters) - 1)];
+    }
+    name[n] = 0;
+}
+
+static int admit_token_volume(struct write *w, yyjson_mut_val *spec) {
+    yyjson_mut_val *says = json_mget(spec, STR("automountServiceAccountToken"));
+    yyjson_mut_doc *d = NULL;
+    char name[32];
+    bool used = false;
+    if (yyjson_mut_is_false(says)) {
+        return 0;
+    }
+    volume_name(w, name);
+    int r = json_parse_mut(w->arena, arena_f(w->arena, TOKEN_VOLUME, name, name), &d, NULL);
+    yyjson_mut_val *both = r == 0 ? yyjson_mut_doc_get_root(d) : NULL;
+    r = r ? r : mount_token(w, spec, json_mget(both, STR("mount")), &used);
+    r = r || !used ? r : append(w, spec, "volumes", json_mget(both, STR("volume")));
+    return r != 0 ? nomem(w) : 0;
 }
 
 static int admit_account(struct write *w, yyjson_mut_val *spec) {
@@ -171,6 +258,7 @@ int admit_pod(struct write *w) {
         return nomem(w);
     }
     int r = admit_account(w, spec);
+    r = r ? r : admit_token_volume(w, spec);
     r = r ? r : admit_network(w, spec);
     r = r ? r : admit_ids(w, spec);
     if (r == 0) {
