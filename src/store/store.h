@@ -76,6 +76,10 @@ struct store_recovered {
     uint64_t unknown_objects; /* kept in the file, of kinds nobody knows */
     uint64_t revision;        /* the mirror's revision now; history starts here */
     char unknown_kinds[256];  /* "foos.example.com, ..." cut with "..." */
+    /* Kept in the file, but not loaded: nested deeper than is read (LIMIT_JSON_DEPTH), by a program that let them in.
+     * Who creates one of the name replaces it. */
+    uint64_t too_deep;
+    char too_deep_names[256]; /* "configmaps team/a, ..." cut with "..." */
 };
 /* Fills an empty mirror and starts the writer thread. Once, before the first write. ret may be NULL. A failure leaves
  * the mirror half filled: free both. */

@@ -407,6 +407,30 @@ static int check_sum(sqlite3_stmt *s, struct err *err) {
                    STR_ARG(str_head(name, 253)));
 }
 
+/* One object that cannot be read must not keep all others from being served. */
+static void set_aside(struct store_recovered *r, const struct db_kind *k, sqlite3_stmt *s) {
+    struct str ns = column_str(s, 1), name = column_str(s, 2);
+    size_t n = strlen(r->too_deep_names), cap = sizeof(r->too_deep_names);
+    int add = snprintf(r->too_deep_names + n, cap - n, "%s%s %.*s%s%.*s", n ? ", " : "", k->plural,
+                       STR_ARG(ns), ns.n ? "/" : "", STR_ARG(name));
+    if (add > 0 && n + (size_t)add >= cap) {
+        memcpy(r->too_deep_names + cap - 4, "...", 4);
+    }
+    r->too_deep++;
+}
+
+/* What was set aside is no object to the mirror: one of its name is created over it. Without such rows an insert of
+ * what is there stays the fault that it is. */
+static int insert_over(struct db *d, struct err *err) {
+    static const char sql[] = "INSERT OR REPLACE INTO objects(kind, ns, name, rv, json, sum)"
+                              " VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
+    sqlite3_finalize(d->stmts[DB_INSERT]);
+    d->stmts[DB_INSERT] = NULL;
+    int rc =
+        sqlite3_prepare_v3(d->h, sql, -1, SQLITE_PREPARE_PERSISTENT, &d->stmts[DB_INSERT], NULL);
+    return rc == SQLITE_OK ? 0 : db_error(d, rc, "cannot prepare a statement", err, NULL);
+}
+
 static int load_rows(struct db *d, sqlite3_stmt *s, struct mirror *m, struct store_recovered *r,
                      struct err *err) {
     int rc;
@@ -423,10 +447,13 @@ static int load_rows(struct db *d, sqlite3_stmt *s, struct mirror *m, struct sto
             continue;
         }
         code = load_row(k->kind, s, m, err);
-        if (code != 0) {
+        if (code == ERR_TOO_LARGE) {
+            set_aside(r, k, s);
+        } else if (code != 0) {
             return code;
+        } else {
+            r->objects++;
         }
-        r->objects++;
     }
     return rc == SQLITE_DONE ? 0 : db_error(d, rc, "cannot read the objects", err, NULL);
 }
@@ -486,6 +513,7 @@ int db_recover(struct db *d, const struct store_options *o, struct mirror *m,
                             "SELECT kind, ns, name, rv, json, sum FROM objects NOT INDEXED"
                             " WHERE kind <> ?1",
                             first, m, &r, err);
+    code = code == 0 && r.too_deep > 0 ? insert_over(d, err) : code;
     if (code != 0) {
         return code;
     }

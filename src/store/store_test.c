@@ -7,6 +7,8 @@
 
 #include "base/mem.h"
 #include "base/test.h"
+
+#include "base/limits.h"
 #include "mirror/fake_kind.h"
 #include "store/fake_loop.h"
 #include "store/store.h"
@@ -227,6 +229,47 @@ static void test_sums(void **state) {
     world_close(&w);
 }
 
+/* An object that an older program let in, too deep to be read: all others are served, and it is told and kept. */
+static void test_too_deep(void **state) {
+    struct world w;
+    struct err err;
+    struct buf b;
+    assert_ok(world_open(&w, in_top("deep"), &err), &err);
+    put(&w, &fake_map, "one", "v1");
+    put(&w, &fake_map, "two", "v1");
+    settle(&w);
+    world_close(&w);
+    buf_init(&b, 0);
+    buf_c(&b, "UPDATE objects SET sum = NULL, json = replace(json, '\"v1\"', '");
+    for (int i = 0; i < LIMIT_JSON_DEPTH; i++) {
+        buf_ch(&b, '[');
+    }
+    for (int i = 0; i < LIMIT_JSON_DEPTH; i++) {
+        buf_ch(&b, ']');
+    }
+    buf_c(&b, "') WHERE name = 'two'");
+    sql(in_top("deep/berth.db"), buf_cstr(&b));
+    buf_release(&b);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(world_open(&w, in_top("deep"), &err), &err);
+        assert_true(has(&w, &fake_map, "one", "v1"));
+        assert_null(mirror_get(w.m, &fake_map, STR("ns"), STR("two")));
+        assert_int_equal(w.r.objects, 1);
+        assert_int_equal(w.r.too_deep, 1);
+        assert_non_null(strstr(w.r.too_deep_names, " ns/two"));
+        world_close(&w);
+    }
+    assert_ok(world_open(&w, in_top("deep"), &err), &err);
+    put(&w, &fake_map, "two", "v2");
+    settle(&w);
+    assert_int_equal(w.done, 1);
+    world_close(&w);
+    assert_ok(world_open(&w, in_top("deep"), &err), &err);
+    assert_true(has(&w, &fake_map, "two", "v2"));
+    assert_int_equal(w.r.too_deep, 0);
+    world_close(&w);
+}
+
 static void on_backup(void *ctx, int code, const struct err *err) {
     struct world *w = ctx;
     w->backup_code = code;
@@ -381,10 +424,11 @@ static void test_lost_wal(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_restart),   cmocka_unit_test(test_lock),
-        cmocka_unit_test(test_strangers), cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_backup),    cmocka_unit_test(test_lost_database),
-        cmocka_unit_test(test_lost_wal),  cmocka_unit_test(test_group),
+        cmocka_unit_test(test_restart),       cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_strangers),     cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_too_deep),      cmocka_unit_test(test_backup),
+        cmocka_unit_test(test_lost_database), cmocka_unit_test(test_lost_wal),
+        cmocka_unit_test(test_group),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

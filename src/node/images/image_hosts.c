@@ -44,18 +44,33 @@ int image_hosts_check(struct str list, struct err *err) {
     return 0;
 }
 
-static bool matches(struct str p, struct str host) {
-    struct str name, port;
+/* Names of one registry: what is refused by one is not reached by another. */
+static struct str plain_name(struct str name) {
+    static const char *const of_docker[] = {"registry-1.docker.io", "index.docker.io"};
 
-    if (str_find(p, ':') < 0) {
-        str_cut(host, ':', &name, &port);
-        host = name;
+    for (size_t i = 0; i < sizeof(of_docker) / sizeof(*of_docker); i++) {
+        if (str_eq_nocase(name, str_of(of_docker[i]))) {
+            return STR("docker.io");
+        }
     }
+    return name;
+}
+
+static bool name_matches(struct str p, struct str name) {
     if (!str_starts(p, STR("*."))) {
-        return str_eq_nocase(p, host);
+        return str_eq_nocase(plain_name(p), plain_name(name));
     }
     struct str tail = str_skip(p, 1); /* ".example.org" */
-    return host.n > tail.n && str_eq_nocase(str_skip(host, host.n - tail.n), tail);
+    return name.n > tail.n && str_eq_nocase(str_skip(name, name.n - tail.n), tail);
+}
+
+/* A pattern without a port is for all of them; a host without one has that of https. */
+static bool matches(struct str p, struct str host) {
+    struct str p_name, p_port, name, port;
+    bool has_port = str_cut(p, ':', &p_name, &p_port);
+
+    port = str_cut(host, ':', &name, &port) ? port : STR("443");
+    return name_matches(p_name, name) && (!has_port || str_eq(p_port, port));
 }
 
 int image_hosts_allow(struct str list, struct str host, struct err *err) {

@@ -40,6 +40,25 @@ static void test_allow(void **state) {
             fail_msg("%s of \"%s\": %d", rows[i].host, rows[i].list, code);
         }
     }
+    static const struct {
+        const char *list, *host;
+        bool allowed;
+    } same[] = {
+        {"a.org:443", "a.org", true},
+        {"a.org", "a.org:443", true},
+        {"a.org:443", "a.org:5000", false},
+        {"!a.org:443", "a.org", false},
+        {"*.b.org:443", "a.b.org", true},
+        {"docker.io", "registry-1.docker.io", true},
+        {"!docker.io", "registry-1.docker.io", false},
+        {"!docker.io", "index.docker.io:443", false},
+        {"registry-1.docker.io", "docker.io", true},
+        {"!*.docker.io", "registry-1.docker.io", false},
+    };
+    for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
+        assert_int_equal(image_hosts_allow(str_of(same[i].list), str_of(same[i].host), NULL) == 0,
+                         same[i].allowed);
+    }
     assert_int_equal(image_hosts_allow(STR("a.org"), STR("b.org"), &err), ERR_FORBIDDEN);
     assert_string_equal(
         err.text,

@@ -255,6 +255,13 @@ static int open_store(struct up *u, struct err *err) {
         log_warn(&u->log.log, "%llu objects of unknown kinds are kept but not served: %s",
                  (unsigned long long)got.unknown_objects, got.unknown_kinds);
     }
+    if (r == 0 && got.too_deep) {
+        log_warn(
+            &u->log.log,
+            "%llu objects are nested too deep to be read; they are kept in the database but not "
+            "served, until one of the name is created: %s",
+            (unsigned long long)got.too_deep, got.too_deep_names);
+    }
     return r;
 }
 
