@@ -83,13 +83,13 @@ static bool try_other(struct gateway_exchange *x, int status) {
     }
     struct http_ask *ask = x->ask;
     enum endpoint_end end = gateway ? ENDPOINT_FAILED : ENDPOINT_UNTOLD;
-    struct routes_endpoint from = x->sent_to;
+    uint32_t from = x->number;
     struct server_pool *p = server_pool_hold(x->pool);
     x->ask = NULL;
     bool again = exchange_again(x, gateway ? RETRY_GATEWAY : RETRY_BUSY);
     if (again) {
         http_ask_cancel(ask);
-        endpoint_ended(&p->endpoints, from.id, end, exchange_now(x));
+        endpoint_ended(&p->endpoints, from, end, exchange_now(x));
     } else {
         x->ask = ask;
     }
@@ -232,18 +232,18 @@ static void break_off(struct gateway_exchange *x, enum http_ask_end end, const c
 void exchange_on_done(void *ctx, enum http_ask_end end, const char *trouble) {
     struct gateway_exchange *x = ctx;
     struct server_pool *p = server_pool_hold(x->pool);
-    struct routes_endpoint from = x->sent_to;
+    uint32_t from = x->number;
     bool late = end == HTTP_ASK_LATE || end == HTTP_ASK_SILENT;
     x->ask = NULL;
     if (end == HTTP_ASK_WHOLE) {
         whole(x);
     } else if (end == HTTP_ASK_STALE && !x->fresh && !x->retry.effects) {
         /* The server closed a connection that we had kept: nobody's fault, and the same server is asked again. */
-        endpoint_ended(&p->endpoints, from.id, ENDPOINT_UNTOLD, exchange_now(x));
+        endpoint_ended(&p->endpoints, from, ENDPOINT_UNTOLD, exchange_now(x));
         x->fresh = true;
         exchange_route(x);
     } else {
-        endpoint_ended(&p->endpoints, from.id, ENDPOINT_FAILED, exchange_now(x));
+        endpoint_ended(&p->endpoints, from, ENDPOINT_FAILED, exchange_now(x));
         if (x->retry.answered) {
             break_off(x, end, trouble);
         } else if (!exchange_again(x, cause_of(end))) {

@@ -7,7 +7,7 @@
 enum { LINE_BYTES = 512, INDEX_BYTES = 4 << 20, HASHES = 64 };
 
 void exchange_ended(struct gateway_exchange *x, enum endpoint_end end) {
-    endpoint_ended(&x->pool->endpoints, x->sent_to.id, end, exchange_now(x));
+    endpoint_ended(&x->pool->endpoints, x->number, end, exchange_now(x));
 }
 
 /* ---- the head ---- */
@@ -170,6 +170,7 @@ static void send_to(struct gateway_exchange *x, size_t place) {
     const struct routes_model *m = x->found.model;
     struct str parts[HTTP_ASK_PARTS];
     x->sent_to = *s->route;
+    x->number = s->number;
     x->place_backend = s->backend;
     struct str served = routes_served(&x->found, s->backend, x->asked);
     size_t n = make_body(x, served, parts), length = 0;
@@ -200,7 +201,7 @@ static void send_to(struct gateway_exchange *x, size_t place) {
     x->seen.sent_ns = x->seen.sent_ns < 0 ? exchange_now(x) - x->begun : x->seen.sent_ns;
     endpoint_sent(&p->endpoints.v[place]);
     if (x->n_hashes) {
-        prefix_add(&p->prefixes, x->hashes, x->n_hashes, s->id);
+        prefix_add(&p->prefixes, x->hashes, x->n_hashes, s->number);
     }
 }
 
@@ -289,7 +290,7 @@ bool exchange_again(struct gateway_exchange *x, enum retry_cause cause) {
     }
     x->retry.retries++;
     if (x->choice.n_tried < ENDPOINT_TRIED_MAX) {
-        x->choice.tried[x->choice.n_tried++] = x->sent_to.id;
+        x->choice.tried[x->choice.n_tried++] = x->number;
     }
     size_t place = 0;
     enum endpoint_none why = renew(x)

@@ -102,7 +102,8 @@ struct gateway_exchange {
     struct retry_request retry;
     struct http_ask *ask;
     size_t place_backend;
-    struct routes_endpoint sent_to; /* of the last try; views of `routes` */
+    uint32_t number;                /* of the endpoint of the last try */
+    struct routes_endpoint sent_to; /* the same; views of `routes` */
     bool fresh, asks_usage;
     struct body_edit edits[BODY_EDITS_MAX];
     uint64_t hashes[64];

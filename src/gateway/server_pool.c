@@ -66,9 +66,10 @@ static struct pool_server *server_of(struct server_pool *p, uint32_t id) {
 static void drop_server(struct server_pool *p, size_t i) {
     http_peer_free(p->servers[i].peer);
     if (p->prefixes_made) {
-        prefix_forget(&p->prefixes, p->servers[i].id);
+        prefix_forget(&p->prefixes, p->servers[i].number);
     }
-    endpoint_drop(&p->endpoints, p->servers[i].id); /* the last one takes its place: here as well */
+    endpoint_drop(&p->endpoints,
+                  p->servers[i].number); /* the last one takes its place: here as well */
     p->servers[i] = p->servers[p->endpoints.n];
 }
 
@@ -80,11 +81,11 @@ static struct pool_server *add_server(struct server_pool *p, struct http_peers *
         return NULL;
     }
     size_t place = p->endpoints.n;
-    if (endpoint_add(&p->endpoints, e->id) == NULL) {
+    if (endpoint_add(&p->endpoints, p->last_number + 1) == NULL) {
         http_peer_free(peer);
         return NULL;
     }
-    p->servers[place] = (struct pool_server){.id = e->id, .peer = peer};
+    p->servers[place] = (struct pool_server){.id = e->id, .number = ++p->last_number, .peer = peer};
     return &p->servers[place];
 }
 

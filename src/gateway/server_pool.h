@@ -17,7 +17,9 @@
 struct gateway_worker;
 
 struct pool_server {
-    uint32_t id;
+    uint32_t id; /* in the routes */
+    uint32_t
+        number; /* in `endpoints`: never used again, as a server may leave the routes and come back */
     struct http_peer *peer;
     const struct routes_endpoint *route; /* in the pool's routes */
     size_t backend;
@@ -31,6 +33,7 @@ struct server_pool {
     size_t holders;
     struct pool_server *servers;
     size_t cap;
+    uint32_t last_number;
     struct retry_budget retries;
     struct held_queue held;
     bool held_made;

@@ -292,7 +292,7 @@ static void after_flush(struct http_conn *c) {
         http_conn_phase(c, PHASE_IDLE);
     }
     bool busy = r->state != REQUEST_NONE;
-    if (!busy && (c->close_after || c->eof)) {
+    if (!busy && (c->close_after || c->eof || c->server->stop_at)) {
         http_conn_end(c);
     } else if (!busy && c->pending.n > 0) {
         struct buf b = c->pending;

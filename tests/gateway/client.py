@@ -1,4 +1,5 @@
 """A client over raw sockets, and a gateway to speak to."""
+import atexit
 import json
 import os
 import signal
@@ -31,6 +32,7 @@ class Gateway:
             self.process = subprocess.Popen(
                 [berth, "gateway", "--routes", self.file, "--listen", "127.0.0.1:0", "--workers", str(workers),
                  *options], stderr=log)
+        atexit.register(self.process.kill)
         self.port = wait_for(self.listening)
 
     def listening(self):

@@ -4,6 +4,7 @@ What it does is said by the request's header X-Stub, a list of words with commas
 
   events=N       so many events of a stream, then the usage when asked for, then [DONE]
   every=SECONDS  between events (and 0 before the first)
+  pad=N          so many bytes more in each event
   forever        a stream that never ends after its events
   first=SECONDS  before the head of the answer
   status=N       another status, with a JSON error
@@ -137,7 +138,8 @@ class Stub:
                 await writer.drain()
                 writer.transport.abort()
                 return False
-            event(json.dumps({"i": i, "server": self.name, "at": time.monotonic(), "choices": [{"delta": {"content": "word "}}]}))
+            event(json.dumps({"i": i, "server": self.name, "at": time.monotonic(), "pad": "x" * int(words.get("pad", 0)),
+                              "choices": [{"delta": {"content": "word "}}]}))
             await writer.drain()
             if not await self.wait(float(words.get("every", 0)), reader):
                 return False
