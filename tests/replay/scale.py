@@ -54,6 +54,8 @@ ANSWERS = {
     "keda_formula.jsonl": {"valid", "composite", "error"},
     "keda_hpa.jsonl": {"hpa"},
     "keda_loop.jsonl": {"scaleWrites", "events", "items", "readError", "statusAfter"},
+    "keda_metricsapi.jsonl": {"value", "metricValue", "error"},
+    "keda_prometheus.jsonl": {"expectRequest", "expectHeaders", "value", "active", "error"},
     "keda_trigger.jsonl": {"errors", "parsed", "metricSpec"},
 }
 # Answers that may be anything: amounts that upstream leaves undefined, and texts that are not compared.

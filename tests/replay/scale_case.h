@@ -16,6 +16,7 @@ enum { SCALE_DIFFERENCE_BYTES = 1 << 20 };
 typedef bool scale_replay(yyjson_val *c, struct arena *a, struct buf *difference);
 scale_replay scale_hpa, scale_decision, scale_cron, scale_formula, scale_loop;
 scale_replay scale_trigger, scale_keda_hpa, scale_admission, scale_pack;
+scale_replay scale_prometheus, scale_metricsapi;
 
 /* Says in *difference that something is not as written, and is false: `return scale_differs(d, "...")`. */
 bool scale_differs(struct buf *difference, const char *fmt, ...)

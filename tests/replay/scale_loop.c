@@ -3,6 +3,7 @@
  * counts drifted apart (counterDrift), health and the condition Fallback are not compared.
  */
 #include "api/schema/codec.h"
+#include "core/scale/go_float.h"
 #include "core/scale/keda_poll.h"
 #include "core/scale/metric_name.h"
 #include "scale_case.h"
@@ -94,7 +95,7 @@ static double number_in(const struct str_map *m, const char *key) {
     double v = 0;
     for (size_t i = 0; i < m->n; i++) {
         if (str_is(m->v[i].key, key)) {
-            keda_number(m->v[i].value, &v);
+            go_float(m->v[i].value, &v);
         }
     }
     return v;

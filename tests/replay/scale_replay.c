@@ -18,11 +18,17 @@ static const struct scale_kind {
     const char *file;
     scale_replay *replay;
 } KINDS[] = {
-    {"hpa.jsonl", scale_hpa},           {"keda_decision.jsonl", scale_decision},
-    {"keda_cron.jsonl", scale_cron},    {"keda_formula.jsonl", scale_formula},
-    {"keda_loop.jsonl", scale_loop},    {"keda_trigger.jsonl", scale_trigger},
-    {"keda_hpa.jsonl", scale_keda_hpa}, {"keda_admission.jsonl", scale_admission},
+    {"hpa.jsonl", scale_hpa},
+    {"keda_decision.jsonl", scale_decision},
+    {"keda_cron.jsonl", scale_cron},
+    {"keda_formula.jsonl", scale_formula},
+    {"keda_loop.jsonl", scale_loop},
+    {"keda_trigger.jsonl", scale_trigger},
+    {"keda_hpa.jsonl", scale_keda_hpa},
+    {"keda_admission.jsonl", scale_admission},
     {"ca_scaleup.jsonl", scale_pack},
+    {"keda_prometheus.jsonl", scale_prometheus},
+    {"keda_metricsapi.jsonl", scale_metricsapi},
 };
 
 struct scale_options {

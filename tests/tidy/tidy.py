@@ -86,6 +86,7 @@ FOLDERS = {
     "core/calendar": "core/mig",
     "core/place": "core/mig core/quota",
     "core/queue": "core/place core/quota",
+    "core/scale": "core/formula",
     "core/whatif": "core/admit core/mig core/place core/queue core/quota",
     "gateway/see": "gateway",
     "mirror/memory": "mirror",

@@ -5,6 +5,7 @@
 #include "core/scale/keda_hpa.h"
 
 #include "api/meta.h"
+#include "core/scale/go_float.h"
 #include "core/scale/keda_modify.h"
 
 #define OWNER_LABEL "scaledobject.keda.sh/name"
@@ -176,7 +177,7 @@ static int composite(const struct scaled_object *so, struct arena *a, struct ked
     if (rc != 0 || s == NULL || name == NULL || target == NULL) {
         return rc ? rc : ERR_NOMEM;
     }
-    (void)keda_number(m->target, &value);
+    (void)go_float(m->target, &value);
     bool average = !str_is(m->metric_type, "Value");
     *name = (struct hpa_metric_name){STR(KEDA_COMPOSITE), selector_of(so->metadata, a)};
     target->type = average ? STR("AverageValue") : STR("Value");

@@ -3,24 +3,9 @@
  */
 #include "core/scale/keda_modify.h"
 
-#include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 
-bool keda_number(struct str text, double *ret) {
-    char copy[128];
-    char *end;
-    if (text.n == 0 || isspace((unsigned char)text.p[0]) || !str_copy(text, copy, sizeof(copy)) ||
-        strchr(copy, 'n') == copy || strchr(copy, '(') != NULL) {
-        return false;
-    }
-    double v = strtod(copy, &end);
-    if (*end != '\0' || end == copy) {
-        return false;
-    }
-    *ret = v;
-    return true;
-}
+#include "core/scale/go_float.h"
 
 int keda_modify_parse(const struct keda_modifiers *m, const struct str *names, size_t n,
                       struct arena *a, struct formula **ret, struct err *err) {
@@ -46,7 +31,7 @@ int keda_modify_parse(const struct keda_modifiers *m, const struct str *names, s
     if (rc != 0) {
         return err_wrap(err, "error validating formula in ScalingModifiers");
     }
-    if (!keda_number(m->target, &target) || !(target > 0)) {
+    if (!go_float(m->target, &target) || !(target > 0)) {
         return err_set(err, ERR_INVALID,
                        "error converting target for scalingModifiers "
                        "(string->float) to valid target: \"%.*s\"",
@@ -74,7 +59,7 @@ int keda_modify(const struct keda_modifiers *m, const struct formula *f,
         return err_set(err, ERR_INVALID,
                        "scalingModifiers formula evaluated to nil but no fallback is configured");
     }
-    if (nil && keda_number(m->target, &target)) {
+    if (nil && go_float(m->target, &target)) {
         value = (double)fallback->replicas * target;
     }
     if (!(fabs(value) < 9.2e15)) {

@@ -5,7 +5,7 @@
 #define BERTH_CORE_KEDA_MODIFY_H
 
 #include "api/scaling/view_keda.h"
-#include "core/scale/formula.h"
+#include "core/formula/formula.h"
 
 #define KEDA_COMPOSITE "composite-metric"
 
@@ -18,7 +18,5 @@ int keda_modify_parse(const struct keda_modifiers *m, const struct str *names, s
 int keda_modify(const struct keda_modifiers *m, const struct formula *f,
                 const struct keda_fallback *fallback, const struct formula_value *values, size_t n,
                 struct arena *a, double *ret, struct err *err);
-/* A number as Go's ParseFloat reads it. */
-bool keda_number(struct str text, double *ret);
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/scale/go_float.h"
+
 /* One look while it goes on. */
 struct keda_poller {
     const struct keda_look *k;
@@ -132,7 +134,7 @@ static bool stand_in(const struct keda_look *k, const struct keda_reading *r,
         }
         replicas /= (double)k->ready_pods;
     }
-    if (modified && !keda_number(m->target, &target)) {
+    if (modified && !go_float(m->target, &target)) {
         target = 0;
     }
     double milli = target * 1000 * replicas;
@@ -329,7 +331,7 @@ static void by_formula(struct keda_poller *p, struct keda_found *f) {
     struct str text = p->k->spec->advanced->modifiers->activation_target;
     f->active = false;
     f->n_active = 0;
-    if (p->error || (text.n > 0 && !keda_number(text, &activation))) {
+    if (p->error || (text.n > 0 && !go_float(text, &activation))) {
         return;
     }
     for (size_t i = 0; i < p->metrics.n && !f->active; i++) {

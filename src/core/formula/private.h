@@ -2,7 +2,7 @@
 #ifndef BERTH_CORE_FORMULA_PRIVATE_H
 #define BERTH_CORE_FORMULA_PRIVATE_H
 
-#include "core/scale/formula.h"
+#include "core/formula/formula.h"
 
 enum formula_op {
     FORMULA_INT,

@@ -2,7 +2,7 @@
  * formula_check: what the parts of an expression are, as far as that can be said before it runs: names that are not
  * there, and numbers where truths should be.
  */
-#include "core/scale/formula_private.h"
+#include "core/formula/private.h"
 
 struct formula_type {
     enum formula_kind kind;

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "core/scale/formula_private.h"
+#include "core/formula/private.h"
 
 struct formula_parser {
     struct arena *arena;

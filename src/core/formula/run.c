@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/scale/formula_private.h"
+#include "core/formula/private.h"
 
 struct formula_result {
     enum formula_kind kind;
