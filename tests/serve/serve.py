@@ -220,6 +220,25 @@ def test_only_who_agreed_is_scaled(w):
     w.b.kubectl("-n", "team", "delete", "deployment,service", "still")
 
 
+def test_inference_services(w):
+    """An InferenceService at zero: asked by its name, started, answered; stopped: told so."""
+    if "inferenceservices" not in w.b.kubectl("api-resources", "--api-group=serving.kserve.io", "-o", "name", ok=False).stdout:
+        return
+    container = {"name": "kserve-container", "image": "none", "command": ["sh", "-c", "exec python3 -u -c \"$0\" $PORT 0", MODEL],
+                 "ports": [{"containerPort": 8000}], "resources": {"requests": {"cpu": "5m", "memory": "32Mi"}},
+                 "readinessProbe": {"httpGet": {"path": "/health", "port": 8000}, "periodSeconds": 1}}
+    w.b.apply({"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService",
+               "metadata": {"name": "isvc", "namespace": "team", "annotations": {"berth.dev/model-idle": "3s"}},
+               "spec": {"predictor": {"minReplicas": 0, "maxReplicas": 2, "containers": [container]}}})
+    wait_for("the model to be known", lambda: "isvc" in w.listed(w.key))
+    wait_for("its Deployment", lambda: w.b.kubectl("-n", "team", "get", "deployment", "isvc-predictor", ok=False).returncode == 0)
+    w.client("zero", w.key, "isvc")
+    wait_for("idle again", lambda: w.b.get("-n", "team", "deployment", "isvc-predictor")["spec"]["replicas"] == 0, 60)
+    w.b.kubectl("-n", "team", "annotate", "inferenceservice", "isvc", "serving.kserve.io/stop=true")
+    wait_for("to be told that it is stopped", lambda: w.code(w.key, "isvc") == (503, "model_stopped"))
+    w.b.kubectl("-n", "team", "delete", "inferenceservice", "isvc")
+
+
 def test_a_broken_annotation_is_told(w):
     w.b.kubectl("-n", "team", "annotate", "service", "tiny", "berth.dev/model-port=nosuch")
     try:
@@ -236,6 +255,23 @@ def test_the_role_is_narrow(w):
                   ["-n", "team", "annotate", "deployment", "tiny", "x=y"], ["get", "pods", "-A"]):
         done = subprocess.run([w.b.kubectl_program, *words], env=env, capture_output=True, text=True, timeout=60, check=False)
         check("forbidden" in done.stderr.lower(), f"{words}: {done.stdout}{done.stderr}")
+
+
+def test_the_manifest_for_clusters(w):
+    """It is taken as it is, and its role writes no more than the one of berth up."""
+    w.b.kubectl("apply", "--dry-run=server", "-f", os.path.join(HERE, "..", "..", "deploy", "gateway", "gateway.yaml"))
+    made = w.b.kubectl("create", "--dry-run=client", "-o", "json", "-f",
+                       os.path.join(HERE, "..", "..", "deploy", "gateway", "gateway.yaml"))
+    documents = json.loads("[" + made.replace("}\n{", "},{") + "]")
+    items = [i for d in documents for i in (d["items"] if d["kind"] == "List" else [d])]
+    role = next(i for i in items if i["kind"] == "ClusterRole")
+    own = w.b.get("clusterrole", "system:berth-gateway")
+
+    def writes(r):
+        return {(g, x, v) for rule in r["rules"] for g in rule["apiGroups"] for x in rule["resources"] for v in rule["verbs"]
+                if v not in ("get", "list", "watch")}
+
+    check(writes(role) == writes(own), f"{writes(role) ^ writes(own)}")
 
 
 def test_use_is_counted(w):

@@ -149,10 +149,10 @@ static const struct role_rule models_edit[] = {
 /* What the gateway reads to find models, keys and their limits; it reads no Secret, and writes when a key was used and
  * how many replicas a Deployment has. */
 static const struct role_rule gateway[] = {
-    {"core", "namespaces nodes services", READ},
+    {"core", "namespaces services", READ},
     {"discovery.k8s.io", "endpointslices", READ},
     {"apps", "deployments", READ},
-    {"apps", "deployments/scale", "get patch"},
+    {"apps", "deployments/scale", "patch"},
     {"serving.kserve.io", "inferenceservices llminferenceservices", READ},
     {"berth.dev", "modelkeys", READ},
     {"berth.dev", "modelkeys/status", "patch"},
