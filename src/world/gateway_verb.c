@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "cli/cli.h"
 #include "gateway/gateway.h"
 #include "gateway/routes_yaml.h"
+#include "gateway/see/witness.h"
 #include "net/loop.h"
 #include "net/tls.h"
 #include "wire/text/time.h"
@@ -32,6 +34,7 @@ struct gateway_world {
     struct tls_server *tls;
     const char *file; /* of routes; NULL: they come from the API server */
     struct gateway_watch *watch;
+    uint64_t sampled; /* of WITNESS_ALL */
     int64_t drain_ms;
     bool stopping;
 };
@@ -136,6 +139,19 @@ static int read_drain(const struct cli_args *a, int64_t *ret, struct err *err) {
     return 0;
 }
 
+/* A share from 0 to 1, with at most six decimals. */
+static int read_sample(const struct cli_args *a, uint64_t *ret, struct err *err) {
+    const char *text = cli_value(a, "sample");
+    char *end = NULL;
+    double share = text ? strtod(text, &end) : 1;
+    if (text && (end == text || *end || !(share >= 0 && share <= 1))) {
+        return err_set(err, ERR_BAD_REQUEST, "--sample: \"%s\": expected a share from 0 to 1",
+                       text);
+    }
+    *ret = (uint64_t)(share * WITNESS_ALL + 0.5);
+    return 0;
+}
+
 static int read_options(struct gateway_world *w, struct address *address, struct gateway_options *o,
                         struct err *err) {
     const struct cli_args *a = w->args;
@@ -146,8 +162,10 @@ static int read_options(struct gateway_world *w, struct address *address, struct
     code = code ? code : read_count(a, "workers", GATEWAY_WORKERS_MAX, cores, &workers, err);
     code = code ? code : read_count(a, "connections", 1000000, 20000, &connections, err);
     code = code ? code : read_drain(a, &w->drain_ms, err);
+    code = code ? code : read_sample(a, &w->sampled, err);
     w->file = cli_value(a, "routes");
-    static const char *const watching[] = {"kubeconfig", "context", "pods-of", "access-log"};
+    static const char *const watching[] = {"kubeconfig", "context", "pods-of",
+                                           "access-log", "otlp",    "sample"};
     for (size_t i = 0; i < sizeof watching / sizeof *watching && code == 0 && w->file; i++) {
         if (cli_value(a, watching[i])) {
             code = err_set(err, ERR_BAD_REQUEST,
@@ -188,6 +206,8 @@ static int watch(struct gateway_world *w, struct gateway_options *o, struct err 
         .context = cli_value(a, "context"),
         .pods_of = cli_value(a, "pods-of"),
         .access_log = cli_value(a, "access-log"),
+        .otlp = cli_value(a, "otlp"),
+        .sampled = w->sampled,
         .sleeps = !cli_flag(a, "no-sleep"),
         .workers = o->workers,
     };
@@ -271,6 +291,9 @@ static const struct cli_option options[] = {
     {"allow-origin", 0, "ORIGIN",
      "pages of this origin may ask, such as https://berth.example:8090; repeatable", NULL, true},
     {"access-log", 0, "FILE", "a line of JSON for each request, without prompts", NULL, false},
+    {"otlp", 0, "URL", "a collector of spans, OTLP over HTTP: http://127.0.0.1:4318", NULL, false},
+    {"sample", 0, "SHARE", "of requests without a traceparent, to --otlp: 0 to 1 (default 1)", NULL,
+     false},
     {"no-sleep", 0, NULL, "idle models are not scaled to zero: one gateway of several does that",
      NULL, false},
     {"pods-of", 0, "DIR", "reach the pods of the `berth up` with this data folder", NULL, false},

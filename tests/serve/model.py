@@ -52,7 +52,7 @@ class Handler(BaseHTTPRequestHandler):
             message = {"role": "assistant", "content": None, "tool_calls": [
                 {"id": "call_1", "type": "function", "function": {"name": name, "arguments": "{\"city\":\"Oslo\"}"}}]}
         return self.answer(200, {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": body["model"],
-                                 "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+                                 "traceparent": self.headers.get("traceparent"), "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
                                  "usage": {"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 12}})
 
     def chunk(self, value):

@@ -5,12 +5,13 @@
 
 One Berth for all. A model is a Deployment of model.py, a Service with annotation berth.dev/model, and no queue.
 """
+import http.server
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
-import time
 import urllib.error
 import urllib.request
 
@@ -54,14 +55,15 @@ class World:
     def make_key(self, *args, ns="team"):
         return self.b.berth("key", "create", "-n", ns, *args).strip()
 
-    def ask(self, key, name="tiny", path="/v1/chat/completions", **more):
+    def ask(self, key, name="tiny", traceparent=None):
         """Status, headers, body of one request."""
-        body = {"model": name, "messages": [{"role": "user", "content": "hi"}], **more}
+        body = {"model": name, "messages": [{"role": "user", "content": "secret words"}]}
         headers = {"Content-Type": "application/json"}
         if key:
             headers["Authorization"] = f"Bearer {key}"
-        request = urllib.request.Request(self.b.gateway + path, json.dumps(body).encode() if more.get("get") is None else None,
-                                         headers)
+        if traceparent:
+            headers["traceparent"] = traceparent
+        request = urllib.request.Request(self.b.gateway + "/v1/chat/completions", json.dumps(body).encode(), headers)
         try:
             with urllib.request.urlopen(request, timeout=90) as r:
                 return r.status, r.headers, r.read().decode()
@@ -281,6 +283,67 @@ def test_use_is_counted(w):
     check(line and float(line.split()[-1]) > 0, f"no count of requests:\n{text[:2000]}")
     check("gen_ai_server_time_to_first_token_seconds_bucket" in text, "no time to first token")
     wait_for("when it was last used", lambda: w.b.get("-n", "team", "modelkey", "first").get("status", {}).get("lastUsed"), 60)
+
+
+class Collector(http.server.ThreadingHTTPServer):
+    """A collector of spans: what it was sent."""
+
+    def __init__(self):
+        self.spans = []
+        super().__init__(("127.0.0.1", 0), CollectorHandler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class CollectorHandler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        check(self.path == "/v1/traces", self.path)
+        for resource in body["resourceSpans"]:
+            for scope in resource["scopeSpans"]:
+                self.server.spans += scope["spans"]
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def test_a_second_gateway_tells_spans_and_lines(w):
+    """With the same keys and models; the trace of a client goes through to the model's server and to the collector."""
+    collector, port, log = Collector(), free_port(), os.path.join(w.b.root, "access")
+    process = subprocess.Popen(
+        [w.b.program, "gateway", "--kubeconfig", os.path.join(w.b.data, "gateway.kubeconfig"), "--pods-of", w.b.data,
+         "--listen", f"127.0.0.1:{port}", "--no-sleep", "--access-log", log, "--sample", "0",
+         "--otlp", f"http://127.0.0.1:{collector.server_port}"], stderr=w.b.log)
+    first, w.b.gateway = w.b.gateway, f"http://127.0.0.1:{port}"
+    try:
+        wait_for("the second gateway", lambda: try_ask(w) == 200)
+        trace = "0af7651916cd43dd8448eb211c80319c"
+        _, _, body = w.ask(w.key, traceparent=f"00-{trace}-b7ad6b7169203331-01")
+        onward = json.loads(body)["traceparent"]
+        check(onward.startswith(f"00-{trace}-") and onward.endswith("-01") and "b7ad6b7169203331" not in onward, onward)
+        span = wait_for("a span", lambda: collector.spans)[0]
+        check(len(collector.spans) == 1, "only what was sampled")
+        check((span["traceId"], span["parentSpanId"], span["name"]) == (trace, "b7ad6b7169203331", "chat"), str(span))
+        check(span["spanId"] == onward.split("-")[2], "the server's parent is the gateway's span")
+        lines = wait_for("the lines", lambda: [x for x in map(json.loads, open(log, encoding="utf-8")) if x.get("trace") == trace])
+        line = lines[0]
+        check((line["status"], line["key"], line["model"], line["tokensIn"], line["tokensOut"]) == (200, "first", "tiny", 5, 7),
+              str(line))
+        with open(log, encoding="utf-8") as f:
+            check("secret words" not in f.read(), "the log has a prompt")
+    finally:
+        w.b.gateway = first
+        process.terminate()
+        check(process.wait(30) == 0, "it ends well")
+        collector.shutdown()
 
 
 def test_stops_and_comes_back(w):

@@ -11,6 +11,7 @@
 #include "net/tls.h"
 #include "node/net/pod_net.h"
 #include "world/gateway/gateway_source.h"
+#include "world/gateway/span_sender.h"
 
 enum { LOG_MODE = 0600 };
 
@@ -24,6 +25,8 @@ struct gateway_watch {
     struct request_tally *tally;
     struct access_log *access;
     int access_fd;
+    struct span_queue *spans;
+    struct span_sender *sender;
     struct witness witness;
 };
 
@@ -63,6 +66,16 @@ static int open_log(struct gateway_watch *w, struct err *err) {
                               : access_log_new(w->access_fd, &w->access, err);
 }
 
+static int open_spans(struct gateway_watch *w, struct err *err) {
+    if (w->o.otlp == NULL) {
+        return 0;
+    }
+    w->spans = spans_new();
+    int r = w->spans ? 0 : err_set(err, ERR_NOMEM, "no memory for spans");
+    r = r ? r : span_sender_new(w->loop, w->log, w->o.otlp, w->spans, &w->sender, err);
+    return r ? err_wrap(err, "--otlp") : 0;
+}
+
 int gateway_watch_new(struct loop *l, struct log *log, const struct gateway_watch_options *o,
                       struct gateway_watch **ret, struct err *err) {
     struct gateway_watch *w = mem_zalloc(sizeof *w);
@@ -74,13 +87,14 @@ int gateway_watch_new(struct loop *l, struct log *log, const struct gateway_watc
     w->tally = tally_new(o->workers);
     int r = w->tally ? 0 : err_set(err, ERR_NOMEM, "no memory for a gateway");
     r = r ? r : open_log(w, err);
+    r = r ? r : open_spans(w, err);
     r = r ? r : tls_random(&seed, sizeof seed, err);
     if (r == 0) {
         w->kube = kube_client_new(l, o->kubeconfig, o->context,
                                   "berth-gateway/" BERTH_VERSION " (linux)", err);
         r = w->kube ? 0 : err->code;
     }
-    witness_init(&w->witness, w->tally, w->access, seed);
+    witness_init(&w->witness, w->tally, w->access, w->spans, o->sampled, seed);
     const struct gateway_source_options so = {.loop = l,
                                               .kube = w->kube,
                                               .log = log,
@@ -117,6 +131,8 @@ void gateway_watch_free(struct gateway_watch *w) {
     }
     gateway_source_free(w->source);
     kube_client_free(w->kube);
+    span_sender_free(w->sender);
+    spans_free(w->spans);
     access_log_free(w->access);
     if (w->access_fd != -1) {
         close(w->access_fd);

@@ -22,6 +22,8 @@ struct gateway_watch_options {
     const char
         *pods_of; /* data folder of the `berth up` whose pods are reached; NULL: the network */
     const char *access_log; /* a file; NULL: none */
+    const char *otlp;       /* URL of a collector of spans; NULL: none */
+    uint64_t sampled;       /* of requests without a traceparent, so many of WITNESS_ALL */
     bool sleeps;            /* idle models are scaled to zero */
     unsigned workers;
 };
