@@ -2,8 +2,8 @@
  * up: the embedded world, one process: store, mirror, API server, controllers, and a node as a child.
  *
  * Start: data folder and lock, recovery, certificates, the server (nothing listens yet), controllers, listening,
- * kubeconfigs, `berth: ready`, the node. Stop (SIGTERM, SIGINT): the gateway, the node, then the server with a grace for
- * answers in flight, then the loop; what is pending is written by store_close. When the store stops for good the
+ * kubeconfigs, `berth: ready`, the node. Stop (SIGTERM, SIGINT): the gateway, the node, then the server with a grace
+ * for answers in flight, then the loop; what is pending is written by store_close. When the store stops for good the
  * process ends with status 1, since what it holds in memory may be more than what is on disk.
  */
 #include <errno.h>
