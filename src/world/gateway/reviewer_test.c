@@ -11,7 +11,7 @@ struct fixture {
 
 #define WHO(name)                                                                                  \
     "{\"status\":{\"authenticated\":true,\"user\":{\"username\":\"" name "\",\"groups\":[\"g\"]}}" \
-                                                                         "}"
+    "}"
 #define MAY "{\"status\":{\"allowed\":true}}"
 #define MAY_NOT "{\"status\":{\"allowed\":false}}"
 #define TOKEN "aaa.bbb.ccc"
