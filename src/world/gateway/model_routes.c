@@ -215,6 +215,33 @@ static struct str queued_of(yyjson_val *obj) {
     return (struct str){0};
 }
 
+/* The word after `before` in a text, up to one of " ,:"; empty: there is none. */
+static struct str word_after(struct str text, const char *before) {
+    size_t n = strlen(before);
+    for (size_t i = 0; i + n < text.n; i++) {
+        if (str_starts(str_skip(text, i), str_of(before))) {
+            struct str rest = str_skip(text, i + n);
+            size_t end = 0;
+            while (end < rest.n && strchr(" ,:", rest.p[end]) == NULL) {
+                end++;
+            }
+            return str_head(rest, end);
+        }
+    }
+    return (struct str){0};
+}
+
+/* "LocalQueue default: position 2, starts in 5m: ...", as explanations say it; what is not said stays unknown. */
+static void read_place(struct served_model *m) {
+    int64_t n, ns;
+    if (str_to_i64(word_after(m->queued, "position "), &n) && n > 0) {
+        m->r.position = n;
+    }
+    if (duration_parse(word_after(m->queued, "starts in "), &ns, NULL) == 0 && ns > 0) {
+        m->r.eta_s = ns / NS_PER_SEC;
+    }
+}
+
 /* What an InferenceService and its predictor agree to. */
 static void read_scaling(struct table_making *k, struct served_model *m, yyjson_val *obj,
                          const char *least) {
@@ -413,6 +440,7 @@ static void find_state(struct table_making *k, struct served_model *m, const str
     } else if (w->replicas > 0 && !is_ready(m)) {
         m->r.state = m->queued.n ? ROUTES_QUEUED : ROUTES_STARTING;
         m->r.reason = m->queued;
+        read_place(m);
     }
 }
 

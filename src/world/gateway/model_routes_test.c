@@ -224,7 +224,7 @@ static bool no_kserve(void) {
     "\"vLLM\"}}" more "}}"
 #define QUEUED                                                                                     \
     ",\"status\":{\"conditions\":[{\"type\":\"PredictorReady\",\"status\":\"False\",\"reason\":"   \
-    "\"Queued\",\"message\":\"no quota left\"}]}"
+    "\"Queued\",\"message\":\"LocalQueue q: position 2, starts in 5m: no quota left\"}]}"
 
 static void an_inference_service_is_a_model(void **state) {
     if (no_kserve()) {
@@ -252,7 +252,9 @@ static void a_start_that_waits_for_quota_says_so(void **state) {
     put(f, "serving.kserve.io", "InferenceService", "llama", "", ISVC("0", "") QUEUED);
     deployment(f, "llama-predictor", "", 1);
     assert_int_equal(model(f, "llama")->state, ROUTES_QUEUED);
-    assert_str_eq(model(f, "llama")->reason, STR("no quota left"));
+    assert_true(str_ends(model(f, "llama")->reason, STR("no quota left")));
+    assert_int_equal(model(f, "llama")->position, 2);
+    assert_int_equal(model(f, "llama")->eta_s, 300);
     slice(f, "llama-predictor", "s-1", HTTP, POD("10.0.0.1", "true"));
     assert_int_equal(model(f, "llama")->state, ROUTES_SERVING);
     done(f);
