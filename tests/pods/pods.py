@@ -19,6 +19,9 @@ LONG = "echo on $CUDA_VISIBLE_DEVICES; exec sleep 300"
 GATE = "kueue.x-k8s.io/admission"
 
 
+UNTIL_TOLD = "echo on $CUDA_VISIBLE_DEVICES; until [ -e /tmp/done ]; do sleep 0.1; done"  # World.tell
+
+
 def queue(name, slices):
     quotas = {"cpu": "2", "memory": "4Gi", **slices}
     return [{"apiVersion": API, "kind": "ClusterQueue", "metadata": {"name": name}, "spec": {
@@ -85,6 +88,10 @@ class World:
         cq = self.b.get("clusterqueue", name)
         return {r["name"]: r["total"] for f in cq["status"].get("flavorsReservation", []) for r in f["resources"]}
 
+    def tell(self, name):
+        """A pod that runs UNTIL_TOLD may end: how long the steps before take does not matter."""
+        self.b.kubectl("exec", name, "--", "touch", "/tmp/done")
+
     def drop(self, *names):
         self.b.kubectl("delete", "pod", "--wait=false", *names)
 
@@ -96,18 +103,19 @@ class World:
 
 
 def one_pod_after_the_other(w):
-    w.b.apply(pod("a", "echo on $CUDA_VISIBLE_DEVICES; sleep 8"))
+    w.b.apply(pod("a", UNTIL_TOLD))
     w.runs("a")
     w.b.apply(pod("b", "echo on $CUDA_VISIBLE_DEVICES; exit 3"))
-    time.sleep(1)
-    b = w.pods()["b"]
+    wait_for("b says that it waits",
+             lambda: condition(w.pods()["b"], "PodScheduled")[:2] == ("False", "SchedulingGated"), 20)
     check(w.gated("b"), "b waits")
-    check(condition(b, "PodScheduled")[:2] == ("False", "SchedulingGated"), f"b says so: {b['status']}")
+    b = w.pods()["b"]
     check(b["metadata"]["labels"]["kueue.x-k8s.io/managed"] == "true", "b is marked")
     check("SchedulingGated" in w.b.kubectl("get", "pod", "b"), "kubectl shows it")
     a = w.pods()["a"]
     check("MIG-" in a["metadata"]["annotations"]["berth.dev/devices"] or
           "3g.71gb" in a["metadata"]["annotations"]["berth.dev/devices"], f"a has a slice: {a['metadata']}")
+    w.tell("a")
     wait_for("b ran", lambda: w.phase("b") == "Failed", 40)
     check(w.phase("a") == "Succeeded", "a ended first")
     wait_for("both are finished", lambda: [condition(w.workload(f"pod-{n}-"), "Finished")[1] for n in "ab"] ==
@@ -134,7 +142,7 @@ def a_group_is_preempted_and_replaced(w):
     low, high = ({"kueue.x-k8s.io/priority-class": n} for n in ("low", "high"))
     w.b.apply(*[pod(f"v{i}", to="few", slices=SMALL, group="v", total=2, labels=low) for i in range(2)])
     w.runs("v0", "v1")
-    w.b.apply(pod("h", "sleep 6", to="few", slices=SMALL, labels=high))
+    w.b.apply(pod("h", UNTIL_TOLD, to="few", slices=SMALL, labels=high))
     w.runs("h")
     check(condition(w.workload("v"), "Evicted")[:2] == ("True", "Preempted"), "the group was evicted")
     v0 = w.pods()["v0"]
@@ -142,7 +150,8 @@ def a_group_is_preempted_and_replaced(w):
     wait_for("it waits for others", lambda: condition(w.workload("v"), "WaitingForReplacementPods")[0] == "True", 20)
     w.b.apply(*[pod(f"n{i}", "sleep 2", to="few", slices=SMALL, group="v", total=2, labels=low) for i in range(2)])
     wait_for("the old ones go", lambda: set(w.pods()) == {"h", "n0", "n1"}, 30)
-    check(w.gated("n0") and w.gated("n1") or w.phase("h") == "Succeeded", "the new ones wait")
+    check(w.gated("n0") and w.gated("n1"), "the new ones wait")
+    w.tell("h")
     wait_for("they did their work", lambda: condition(w.workload("v"), "Finished")[2] == "Pods succeeded: 2/2.", 60)
     w.drop("h", "n0", "n1")
 
