@@ -42,7 +42,7 @@ def clean(value, path=()):
                 if not (k in TIMES and path[:1] == ("metadata",) and path[1:2] != ("labels",)) and k not in NOT_COMPARED}
     if isinstance(value, list):
         return [clean(v, path + (i,)) for i, v in enumerate(value)]
-    return value
+    return re.sub("^kube-api-access-.....$", "kube-api-access-x", value) if isinstance(value, str) else value
 
 
 def first_difference(ours, theirs, path=""):

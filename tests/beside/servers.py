@@ -108,7 +108,7 @@ class World:
                    f"--cert-dir={self.path('serving')}", "--service-account-issuer=https://kubernetes.default.svc",
                    f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}",
                    f"--token-auth-file={self.path('tokens.csv')}", "--authorization-mode=RBAC",
-                   "--service-cluster-ip-range=10.43.0.0/16", "--disable-admission-plugins=ServiceAccount,DefaultTolerationSeconds")
+                   "--service-cluster-ip-range=10.43.0.0/16", "--disable-admission-plugins=DefaultTolerationSeconds")
         server = Server(port, ssl._create_unverified_context(), {"Authorization": "Bearer beside"})
         end = time.monotonic() + 120
         while True:
