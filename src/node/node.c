@@ -504,6 +504,7 @@ static int start_pods(struct node *n, struct err *err) {
                                    .program = n->program,
                                    .node_name = n->name,
                                    .host_path_dir = n->o.host_path_dir,
+                                   .weights_dir = n->o.weights_dir,
                                    .images = n->images,
                                    .images_dir = n->images_dir,
                                    .images_always = n->o.runtime == NODE_RUNTIME_PODMAN,

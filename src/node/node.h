@@ -59,8 +59,9 @@ struct node_options {
      * out of them: "auto", "pasta", "none". NULL: "auto". */
     const char *pod_network, *uplink;
     const char *host_path_dir; /* hostPath volumes must lie below; NULL: none are allowed */
-    const char *image_hosts;   /* registries of images (image_hosts.h); NULL: any */
-    const char *program;       /* offers the hidden verbs; NULL: this executable */
+    const char *weights_dir; /* file:// weights of models must lie below; NULL: none are allowed */
+    const char *image_hosts; /* registries of images (image_hosts.h); NULL: any */
+    const char *program;     /* offers the hidden verbs; NULL: this executable */
     /* Called once, when the Node is registered and its pods are known. May be NULL. */
     void (*ready)(void *ctx);
     /* Called when the node cannot go on (it never could reach the API, say). May be NULL. */

@@ -39,7 +39,7 @@ struct pods_options {
     struct gpus *gpus; /* or NULL */
     struct users *users;
     const struct sandbox_probe *probe;
-    const char *data_dir, *program, *node_name, *host_path_dir;
+    const char *data_dir, *program, *node_name, *host_path_dir, *weights_dir;
     struct images *images;  /* NULL: pods are processes, and their images are not looked at */
     const char *images_dir; /* DATA/images */
     bool images_always; /* a pod whose image cannot be had waits, though it could be processes */

@@ -17,6 +17,7 @@
 #include "node/spec/pod_limits.h"
 #include "node/spec/pod_links.h"
 #include "node/spec/pod_volumes.h"
+#include "node/weights/weights.h"
 #include "wire/text/quantity.h"
 
 enum {
@@ -348,13 +349,34 @@ static void add_driver(struct writer_of_spec *w, struct str devices) {
     }
 }
 
+/* The weights of the pod's model, in each of its containers. */
+static int find_weights(struct writer_of_spec *w, yyjson_val *c, struct str *ret) {
+    int code = weights_source(w->in->env.pod, c, w->in->weights_dir, &w->arena, ret, w->err);
+
+    return code == 0 && ret->n && !w->in->probe->mounts
+               ? err_set(w->err, ERR_INVALID, "weights of models: this node cannot mount")
+               : code;
+}
+
+static void add_weights(struct writer_of_spec *w, struct str from) {
+    struct buf b;
+
+    buf_init(&b, 4 * PATH_LEN);
+    buf_c(&b, "{\"source\":");
+    buf_json(&b, from);
+    buf_c(&b, ",\"target\":\"" WEIGHTS_TARGET "\",\"readOnly\":true}");
+    add_mount(w, arena_str(&w->arena, buf_view(&b)));
+    buf_release(&b);
+}
+
 static int add_mounts(struct writer_of_spec *w, yyjson_val *c, struct str devices) {
-    struct str hosts = {NULL, 0}, resolv = {NULL, 0};
+    struct str hosts = {NULL, 0}, resolv = {NULL, 0}, weights = {NULL, 0};
     size_t n = yyjson_arr_size(json_get(c, STR("volumeMounts")));
     bool own = w->in->netns.n && w->in->probe->mounts;
     int code = own ? write_net_files(w, &hosts, &resolv) : write_hosts(w, &hosts);
 
     code = code || own || w->image == NULL ? code : copy_net_files(w, &hosts, &resolv);
+    code = code ? code : find_weights(w, c, &weights);
     if (code) {
         return code;
     }
@@ -364,6 +386,9 @@ static int add_mounts(struct writer_of_spec *w, yyjson_val *c, struct str device
     }
     buf_ch(&w->out, ',');
     code = pod_volumes_mounts(&w->volumes, c, &w->arena, &w->out, w->err);
+    if (code == 0 && weights.n) {
+        add_weights(w, weights);
+    }
     if (code == 0 && hosts.p) {
         add_mount(w, hosts);
     }

@@ -18,6 +18,7 @@ struct pod_spec_in {
     struct pod_env_in env;      /* container is set here, not by the caller */
     const char *data_dir, *dir; /* dir: data_dir/pods/<uid> */
     const char *host_path_dir, *claims_dir, *node_name; /* as in pod_volumes.h */
+    const char *weights_dir;                            /* as in weights.h */
     const struct sandbox_probe *probe;
     uid_t uid;                    /* of the pod; 0: as we are */
     gid_t gid;                    /* of its project */

@@ -49,7 +49,7 @@
 enum {
     STOP_GRACE_MS = 5000,
     PANEL_GRACE_MS = 500,
-    NODE_ARGS = 36,
+    NODE_ARGS = 40,
     CERT_BYTES_MAX = 64 << 10,
     ARENA_BYTES_MAX = 1 << 20,
 };
@@ -337,9 +337,13 @@ static int start_node(struct up *u, struct err *err) {
     }
     const struct {
         const char *name, *value;
-    } given[] = {{"--host-path", u->o.host_path},         {"--image-registries", u->o.image_hosts},
-                 {"--pod-network", u->o.pod_network},     {"--pod-range", u->o.pod_range},
-                 {"--service-range", u->o.service_range}, {"--pod-uplink", u->o.uplink}};
+    } given[] = {{"--host-path", u->o.host_path},
+                 {"--weights", u->o.weights},
+                 {"--image-registries", u->o.image_hosts},
+                 {"--pod-network", u->o.pod_network},
+                 {"--pod-range", u->o.pod_range},
+                 {"--service-range", u->o.service_range},
+                 {"--pod-uplink", u->o.uplink}};
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
         if (given[i].value) {
             a[n++] = given[i].name;

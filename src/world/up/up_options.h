@@ -27,6 +27,7 @@ struct up_options {
     const char *runtime;    /* one of runtime_choices */
     const char *nvml;
     const char *host_path;
+    const char *weights;
     const char *image_hosts;
     const char *pod_network, *pod_range, *service_range,
         *uplink;           /* as node_options; NULL: theirs */
@@ -76,6 +77,11 @@ enum node_runtime runtime_named(const char *word);
     {                                                                                              \
         "host-path", 0, "DIR", "hostPath volumes below this folder are allowed; else none", NULL,  \
             false                                                                                  \
+    }
+#define WEIGHTS_OPTION                                                                             \
+    {                                                                                              \
+        "weights", 0, "DIR", "file:// weights of models below this folder are allowed; else none", \
+            NULL, false                                                                            \
     }
 #define IMAGE_HOSTS_OPTION                                                                         \
     {                                                                                              \
