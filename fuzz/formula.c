@@ -1,5 +1,5 @@
-/* fuzz/formula: an expression of scalingModifiers over a, b and c. What parses runs, in bounded work, to the same answer
- * every time. */
+/* fuzz/formula: an expression of scalingModifiers over a, b and c. What parses runs, in bounded work, to the same
+ * answer every time. */
 #include "core/formula/formula.h"
 #include "fuzz.h"
 
