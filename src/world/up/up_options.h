@@ -44,7 +44,7 @@ struct up_options {
     bool verbose;
 };
 
-enum { UP_OPTIONS = 26 + IDENTITY_N_OPTIONS };
+enum { UP_OPTIONS = 27 + IDENTITY_N_OPTIONS };
 extern const struct cli_option up_option_rows[UP_OPTIONS];
 
 int up_options_read(const struct cli_args *a, struct up_options *ret, struct err *err);
