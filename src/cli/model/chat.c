@@ -15,6 +15,8 @@ enum {
     HISTORY_MAX = 1 << 20,    /* bytes of it */
     LINE_MAX_BYTES = 1 << 20, /* of an event */
     KEY_MAX = 4096,
+    FRESH_TRIES = 8,
+    FRESH_MS = 250,
 };
 
 struct chat_turn {
@@ -56,8 +58,9 @@ static int set_error(struct chat *t, int status, yyjson_val *error) {
                : status == 403 ? ERR_FORBIDDEN
                : status == 404 ? ERR_NOT_FOUND
                : status == 429 ? ERR_TOO_MANY
+               : status == 503 ? ERR_TOO_MANY
                : status == 400 ? ERR_BAD_REQUEST
-                               : ERR_UNAVAILABLE;
+                               : ERR_INTERNAL;
     return text.n > 0 ? err_set(&t->c->err, code, "%.*s", STR_ARG(text))
                       : err_set(&t->c->err, code, "the gateway answered with status %d", status);
 }
@@ -149,8 +152,7 @@ static int add(struct chat *t, const char *role, struct str text) {
     return arena_ok(&t->c->arena) == 0 ? 0 : err_set(&t->c->err, ERR_NOMEM, "out of memory");
 }
 
-/* Sends the conversation and prints the answer, which becomes a part of it. */
-static int turn(struct chat *t) {
+static int send_once(struct chat *t) {
     struct buf body;
     struct str headers[] = {STR("Content-Type: application/json"), STR("Accept: text/event-stream"),
                             arena_f(&t->c->arena, "Authorization: Bearer %.*s", STR_ARG(t->key))};
@@ -178,10 +180,21 @@ static int turn(struct chat *t) {
     while (!t->done) {
         loop_run(t->c->loop);
     }
+    return t->code;
+}
+
+/* Sends the conversation and prints the answer, which becomes a part of it. A key that was made a moment ago may not
+ * have reached the gateway: for two seconds it is tried again. */
+static int turn(struct chat *t) {
+    int r = send_once(t);
+    for (int tries = 0; r == ERR_UNAUTHORIZED && tries < FRESH_TRIES; tries++) {
+        cli_sleep_ms(FRESH_MS);
+        r = send_once(t);
+    }
     if (t->said.n > 0) {
         printf("\n");
     }
-    return t->code ? t->code : add(t, "assistant", buf_view(&t->said));
+    return r ? r : add(t, "assistant", buf_view(&t->said));
 }
 
 static int begin(struct chat *t) {
