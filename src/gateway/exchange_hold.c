@@ -9,7 +9,9 @@ enum {
     PACE = 2000,
     BURST = 64,
     SERVING_MS = 10000,
-    QUEUED_RETRY_S = 30
+    LOOKS_A_TICK = 64,
+    QUEUED_RETRY_S = 30,
+    QUEUED_GRACE_MS = 3000 /* every start is in the line for a moment before it is admitted */
 };
 #define HELD_BYTES (INT64_C(1) << 30)
 
@@ -131,12 +133,17 @@ static int64_t hold_ms(const struct routes_model *m, enum endpoint_none why) {
     return restarts && ms > SERVING_MS ? SERVING_MS : ms;
 }
 
+/* Whether a start that waits for quota is told to the client: not within the first seconds. */
+static bool is_queued(const struct gateway_exchange *x, const struct routes_model *m, int64_t now) {
+    return m->state == ROUTES_QUEUED && now >= x->begun + QUEUED_GRACE_MS * NS_PER_MS;
+}
+
 void exchange_hold(struct gateway_exchange *x, enum endpoint_none why) {
     const struct routes_model *m = x->found.model;
     int64_t now = exchange_now(x);
     void *loser = NULL;
     x->hold_until = x->hold_until ? x->hold_until : now + hold_ms(m, why) * NS_PER_MS;
-    if (why == ENDPOINT_NO_READY && (m->state == ROUTES_QUEUED || m->state == ROUTES_STOPPED)) {
+    if (why == ENDPOINT_NO_READY && (m->state == ROUTES_STOPPED || is_queued(x, m, now))) {
         refuse_state(x);
         return;
     }
@@ -178,7 +185,14 @@ void exchange_hold(struct gateway_exchange *x, enum endpoint_none why) {
 
 /* The model cannot start any more: nobody waits for it in vain. */
 static bool in_vain(const struct server_pool *p) {
-    return p->model && (p->model->state == ROUTES_STOPPED || p->model->state == ROUTES_QUEUED);
+    return p->model && p->model->state == ROUTES_STOPPED;
+}
+
+/* Looks at the routes and the servers anew, having left the line; it does not join the line's end. */
+static void look_again(struct gateway_exchange *x) {
+    end_wait(x, GATEWAY_RELEASED);
+    x->seen.held_ns = x->seen.held_ns ? x->seen.held_ns : 1;
+    exchange_route(x);
 }
 
 void exchange_pump(struct server_pool *p) {
@@ -196,10 +210,7 @@ void exchange_pump(struct server_pool *p) {
                        "the model %.*s was deleted", STR_ARG(x->asked));
     }
     while ((server_pool_has_room(p, now) || in_vain(p)) && (x = held_next(&p->held, now)) != NULL) {
-        end_wait(x, GATEWAY_RELEASED);
-        x->seen.held_ns = x->seen.held_ns ? x->seen.held_ns
-                                          : 1; /* it has waited: it does not join the line's end */
-        exchange_route(x);
+        look_again(x);
     }
     p->pumping = false;
     server_pool_drop(p);
@@ -223,9 +234,17 @@ static void comment(struct gateway_exchange *x, int64_t now) {
 
 void exchange_tick(struct gateway_worker *w, int64_t now) {
     const struct map_entry *e;
-    struct gateway_exchange *x;
-    for (x = w->held; x; x = x->held_next) {
-        comment(x, now);
+    struct gateway_exchange *x = w->held;
+    for (size_t looked = 0; x;) {
+        if (looked < LOOKS_A_TICK && x->pool->model && is_queued(x, x->pool->model, now)) {
+            held_cancel(&x->pool->held, x->handle);
+            look_again(x); /* and is refused; others of the list may have gone with it */
+            looked++;
+            x = w->held;
+        } else {
+            comment(x, now);
+            x = x->held_next;
+        }
     }
     for (size_t i = 0; (e = map_next(&w->pools, &i)) != NULL;) {
         struct server_pool *p = e->value;

@@ -7,7 +7,7 @@
 
 #include "net/http_server.h"
 
-enum { ORIGINS_MAX = 16 };
+enum { ORIGINS_MAX = 40 };
 
 /* "https://berth.example:8090", as browsers write it: no path. */
 struct gateway_origins {

@@ -201,7 +201,8 @@ static bool on_service(void *ctx, const struct object *o) {
     return !k->out;
 }
 
-/* Why its newest pod waits, where that is quota: whoever acts on the service says so in a condition. */
+/* Why its newest pod waits, where that is quota: whoever acts on the service says so in a condition. One that starts
+ * now does not wait: between its creation and its admission every pod is in the line. */
 static struct str queued_of(yyjson_val *obj) {
     yyjson_val *list = json_path(obj, "status.conditions"), *c;
     size_t i, n;
@@ -209,6 +210,9 @@ static struct str queued_of(yyjson_val *obj) {
         if (str_is(json_str_at(c, "reason"), "Queued") &&
             str_is(json_str_at(c, "status"), "False")) {
             struct str message = json_str_at(c, "message");
+            if (str_contains(message, STR(", starts now"))) {
+                return (struct str){0};
+            }
             return message.n ? message : STR("it waits for quota");
         }
     }

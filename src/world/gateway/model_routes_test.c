@@ -215,21 +215,17 @@ static void an_ending_server_drains(void **state) {
 
 /* ---- of KServe ---- */
 
-static bool no_kserve(void) {
-    return kind_by_name(STR("serving.kserve.io"), STR("InferenceService")) == NULL;
-}
-
 #define ISVC(least, more)                                                                          \
     ",\"spec\":{\"predictor\":{\"minReplicas\":" least ",\"model\":{\"modelFormat\":{\"name\":"    \
     "\"vLLM\"}}" more "}}"
 #define QUEUED                                                                                     \
     ",\"status\":{\"conditions\":[{\"type\":\"PredictorReady\",\"status\":\"False\",\"reason\":"   \
     "\"Queued\",\"message\":\"LocalQueue q: position 2, starts in 5m: no quota left\"}]}"
+#define ADMITTED_SOON                                                                              \
+    ",\"status\":{\"conditions\":[{\"type\":\"PredictorReady\",\"status\":\"False\",\"reason\":"   \
+    "\"Queued\",\"message\":\"LocalQueue q: position 1, starts now: quota is free\"}]}"
 
 static void an_inference_service_is_a_model(void **state) {
-    if (no_kserve()) {
-        skip();
-    }
     struct fixture *f = fixture();
     put(f, "serving.kserve.io", "InferenceService", "llama", "", ISVC("0", ""));
     service(f, "llama-predictor", "");
@@ -245,9 +241,6 @@ static void an_inference_service_is_a_model(void **state) {
 }
 
 static void a_start_that_waits_for_quota_says_so(void **state) {
-    if (no_kserve()) {
-        skip();
-    }
     struct fixture *f = fixture();
     put(f, "serving.kserve.io", "InferenceService", "llama", "", ISVC("0", "") QUEUED);
     deployment(f, "llama-predictor", "", 1);
@@ -260,10 +253,15 @@ static void a_start_that_waits_for_quota_says_so(void **state) {
     done(f);
 }
 
+static void one_that_starts_now_is_held(void **state) {
+    struct fixture *f = fixture();
+    put(f, "serving.kserve.io", "InferenceService", "llama", "", ISVC("0", "") ADMITTED_SOON);
+    deployment(f, "llama-predictor", "", 1);
+    assert_int_equal(model(f, "llama")->state, ROUTES_STARTING);
+    done(f);
+}
+
 static void a_canary_has_its_share_while_it_is_there(void **state) {
-    if (no_kserve()) {
-        skip();
-    }
     struct fixture *f = fixture();
     put(f, "serving.kserve.io", "InferenceService", "llama", "",
         ISVC("1", ",\"canaryTrafficPercent\":10"));
@@ -289,6 +287,7 @@ int main(void) {
         cmocka_unit_test(an_ending_server_drains),
         cmocka_unit_test(an_inference_service_is_a_model),
         cmocka_unit_test(a_start_that_waits_for_quota_says_so),
+        cmocka_unit_test(one_that_starts_now_is_held),
         cmocka_unit_test(a_canary_has_its_share_while_it_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
