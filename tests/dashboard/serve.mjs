@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { apply, axe, dialog, get, go, kubectl, person, pickProject, signIn, signInAsAdmin, test, until } from './lib.mjs';
+import { apply, axe, QUEUE, dialog, get, go, kubectl, person, pickProject, signIn, signInAsAdmin, test, until } from './lib.mjs';
 
 const TOP = new URL('../../', import.meta.url);
 const catalog = () => kubectl('apply', '-f', new URL('examples/serve/catalog.yaml', TOP).pathname);
@@ -67,4 +67,40 @@ test('a key is made, its secret is shown once, and it is revoked', async () => {
   await page.getByRole('row', { name: /Nightly tests/ }).getByText('Revoked').waitFor();
   assert.equal(get('modelkey', made.metadata.name, '-n', 'red').spec.revoked, true);
   kubectl('delete', 'modelkey', made.metadata.name, '-n', 'red');
+});
+
+test('the playground: a model at zero is started by a question, and the key of the page is taken back', async () => {
+  const code = "import http.server,json,os\n" +
+    'class H(http.server.BaseHTTPRequestHandler):\n' +
+    " def do_GET(s): s.send_response(200); s.end_headers()\n" +
+    ' def do_POST(s):\n' +
+    "  n=int(s.headers['Content-Length']); q=json.loads(s.rfile.read(n))['messages'][-1]['content']\n" +
+    "  s.send_response(200); s.send_header('Content-Type','text/event-stream'); s.end_headers()\n" +
+    "  for w in ('You asked: ', q): s.wfile.write(('data: '+json.dumps({'choices':[{'delta':{'content':w}}]})+'\\n\\n').encode())\n" +
+    "  s.wfile.write(b'data: [DONE]\\n\\n')\n" +
+    "http.server.ThreadingHTTPServer(('',int(os.environ['PORT'])),H).serve_forever()\n";
+  apply({ apiVersion: 'serving.kserve.io/v1beta1', kind: 'InferenceService', metadata: { name: 'parrot', namespace: 'red', labels: { [QUEUE]: 'default' } },
+    spec: { predictor: { minReplicas: 0, maxReplicas: 1, model: { modelFormat: { name: 'command' }, command: ['python3', '-c', code],
+      resources: { requests: { cpu: '5m', memory: '16Mi' } } } } } });
+  const page = await person();
+  await signInAsAdmin(page);
+  await pickProject(page, 'red');
+  await go(page, 'services');
+  await page.getByRole('row', { name: /parrot/ }).getByText('At zero').waitFor();
+  await axe(page, 'services-one');
+  await go(page, 'playground?model=red/parrot');
+  await page.getByLabel('Message').fill('Is it <b>me</b>?');
+  await page.getByLabel('Message').press('Enter');
+  await page.getByText('You asked: Is it <b>me</b>?').first().waitFor({ timeout: 60_000 });
+  await axe(page, 'playground-talk');
+  const keys = () => get('modelkeys', '-n', 'red').items.filter((k) => k.spec.purpose === 'Playground');
+  assert.equal(keys().length, 1);
+  await go(page, 'services');
+  await until('the key of the page is gone', () => keys().length === 0);
+  await page.getByRole('row', { name: /parrot/ }).getByText('Ready', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Stop parrot' }).click();
+  await page.getByRole('row', { name: /parrot/ }).getByText('Stopped', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Delete parrot' }).click();
+  await dialog(page).getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('row', { name: /parrot/ }).waitFor({ state: 'detached' });
 });

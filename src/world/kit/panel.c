@@ -114,6 +114,30 @@ void panel_address(const struct panel *p, struct buf *out) {
     buf_f(out, ":%u/dashboard/", http_server_port(p->http));
 }
 
+size_t panel_origins(const struct panel *p, struct arena *a,
+                     const char *ret[static PANEL_ORIGINS_MAX]) {
+    static const char *const own[] = {"127.0.0.1", "localhost", "[::1]"};
+    const char *scheme = p->tls ? "https" : "http";
+    size_t n = 0;
+    if (p->http == NULL) {
+        return 0;
+    }
+    unsigned port = http_server_port(p->http);
+    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+        ret[n++] = arena_f(a, "%s://%s:%u", scheme, own[i], port).p;
+    }
+    for (size_t i = 0; i < p->o.at->n_hosts; i++) {
+        struct str host = p->o.at->hosts[i];
+        ret[n++] = arena_f(a, "%s://%.*s:%u", scheme, STR_ARG(host), port).p;
+        ret[n++] = arena_f(a, "https://%.*s", STR_ARG(host)).p;
+    }
+    return arena_ok(a) == 0 ? n : 0;
+}
+
+void panel_set_gateway(struct panel *p, const char *url) {
+    dashboard_set_gateway(p->dashboard, str_of(url));
+}
+
 int panel_link(struct panel *p, const struct session_who *who, struct buf *out, struct err *err) {
     char code[SESSION_ID_MAX];
     if (p->http == NULL) {

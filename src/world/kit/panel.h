@@ -54,6 +54,13 @@ struct sessions *panel_sessions(struct panel *p);
 
 /* "http://127.0.0.1:8090/dashboard/"; empty when it does not listen. */
 void panel_address(const struct panel *p, struct buf *out);
+/* The origins of its pages, "http://localhost:8090", in the arena: its address, and for each name that browsers may
+ * call it by one without and one with a proxy that ends TLS. Their number; 0: it does not listen. */
+enum { PANEL_ORIGINS_MAX = 3 + 2 * PANEL_HOSTS_MAX };
+size_t panel_origins(const struct panel *p, struct arena *a,
+                     const char *ret[static PANEL_ORIGINS_MAX]);
+/* Its pages may ask the gateway at this address, kept by the caller (site/dashboard.h). */
+void panel_set_gateway(struct panel *p, const char *url);
 /* An address that signs `user` in, once, within ten minutes. ERR_UNAVAILABLE: it does not listen. */
 int panel_link(struct panel *p, const struct session_who *who, struct buf *out, struct err *err);
 /* What `berth dashboard` asks on the admin socket: "dashboard", or "dashboard<TAB>USER<TAB>GROUP..."; nobody named is

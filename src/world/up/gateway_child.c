@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "gateway/origin.h"
 #include "world/kit/paths.h"
 #include "world/up/node_child.h"
 
-enum { ARGS_MAX = 16 };
+enum { ARGS_MAX = 16 + 2 * ORIGINS_MAX };
 
 struct gateway_child {
     struct node_child *child;
@@ -69,6 +70,11 @@ int gateway_child_start(const struct gateway_child_options *o, struct gateway_ch
         "berth",       "gateway",   "--with-parent", "--listen", c->listen, "--kubeconfig",
         o->kubeconfig, "--pods-of", o->data,         "--drain",  "5s",      NULL};
     memcpy(c->argv, argv, sizeof argv);
+    size_t n = 11;
+    for (size_t i = 0; i < o->n_origins && i < ORIGINS_MAX; i++) {
+        c->argv[n++] = "--allow-origin";
+        c->argv[n++] = o->origins[i];
+    }
     r = node_child_start(o->loop, o->log, c->program, c->argv, &c->child, err);
     if (r != 0) {
         mem_free(c);

@@ -20,6 +20,8 @@ struct gateway_child_options {
     bool chosen;            /* the user says the address: no other will do */
     const char *kubeconfig; /* these two as long as the child */
     const char *data;
+    const char *const *origins; /* of web pages that may ask it; as long as the child */
+    size_t n_origins;
 };
 
 /* ERR_IO: the address cannot be had. */

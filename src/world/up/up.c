@@ -626,6 +626,27 @@ static void name_api(struct up *u) {
     model_ip_text(base + 1, u->api_ip);
 }
 
+static int start_gateway(struct up *u, struct err *err) {
+    const char **origins = ARENA_ARRAY(&u->arena, const char *, PANEL_ORIGINS_MAX);
+    if (origins == NULL) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
+    const struct gateway_child_options g = {.loop = u->loop,
+                                            .log = &u->log.log,
+                                            .address = &u->o.gateway.address,
+                                            .chosen = u->o.gateway.chosen,
+                                            .kubeconfig = u->paths.gateway_kubeconfig,
+                                            .data = u->paths.data,
+                                            .origins = origins,
+                                            .n_origins =
+                                                panel_origins(u->panel, &u->arena, origins)};
+    int r = gateway_child_start(&g, &u->gateway, err);
+    if (r == 0) {
+        panel_set_gateway(u->panel, gateway_child_url(u->gateway));
+    }
+    return r;
+}
+
 static int start(struct up *u, struct err *err) {
     uint64_t seed;
     int r = tls_random(&seed, sizeof(seed), err);
@@ -664,13 +685,7 @@ static int start(struct up *u, struct err *err) {
     r = r ? r : write_kubeconfigs(u, err);
     r = r ? r : admin_socket_open(u->loop, u->paths.admin_socket, admin_asked, u, &u->admin, err);
     r = r || !u->o.node ? r : start_node(u, err);
-    const struct gateway_child_options g = {.loop = u->loop,
-                                            .log = &u->log.log,
-                                            .address = &u->o.gateway.address,
-                                            .chosen = u->o.gateway.chosen,
-                                            .kubeconfig = u->paths.gateway_kubeconfig,
-                                            .data = u->paths.data};
-    return r || !u->o.gateway.on ? r : gateway_child_start(&g, &u->gateway, err);
+    return r || !u->o.gateway.on ? r : start_gateway(u, err);
 }
 
 static void release(struct up *u) {

@@ -29,13 +29,18 @@ function Talk(p: { url: string; ns: string; model: string }): ReactNode {
   const [error, setError] = useState('');
   const key = useRef<PageKey>(undefined);
   const stop = useRef<AbortController>(undefined);
-  useEffect(
-    () => () => {
+  useEffect(() => {
+    const leave = (): void => {
       stop.current?.abort();
       takeBack(key.current);
-    },
-    [],
-  );
+      key.current = undefined;
+    };
+    window.addEventListener('pagehide', leave);
+    return () => {
+      window.removeEventListener('pagehide', leave);
+      leave();
+    };
+  }, []);
   const send = async (): Promise<void> => {
     const asked: Turn[] = [...turns, { role: 'user', content: text.trim() }];
     const abort = new AbortController();

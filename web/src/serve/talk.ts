@@ -1,7 +1,7 @@
 // A conversation with a served model, by way of the gateway: a key for this page, and answers as they come.
 
-import { createObject, deleteObject } from '../data/client.ts';
-import { modelKeys } from '../data/kinds.ts';
+import { createObject } from '../data/client.ts';
+import { modelKeys, pathOf } from '../data/kinds.ts';
 import { strings } from '../strings.ts';
 import { secretNew } from './secret.ts';
 import type { ModelKey } from './types.ts';
@@ -31,9 +31,12 @@ export async function keyForPage(ns: string, purpose: string): Promise<PageKey> 
   return { secret: made.text, name: k.metadata.name, ns, until };
 }
 
+// Also while the page is going: the request outlives it. Where it fails, the key ends by itself.
 export function takeBack(k: PageKey | undefined): void {
   if (k) {
-    deleteObject(modelKeys, k.name, k.ns).catch(() => undefined); // it ends by itself
+    fetch(pathOf(modelKeys, k.ns, k.name), { method: 'DELETE', keepalive: true, credentials: 'same-origin', headers: { 'X-Berth-Dashboard': '1' } }).catch(
+      () => undefined,
+    );
   }
 }
 
