@@ -55,7 +55,7 @@ static bool stays_here(const struct gateway_exchange *x, struct str name) {
 static size_t head_size(const struct gateway_exchange *x) {
     struct str name, value;
     size_t n = LINE_BYTES + http_path(x->request).n + http_query(x->request).n + x->path.model.n +
-               ROUTES_NAME_MAX;
+               3 * ROUTES_NAME_MAX;
     for (size_t i = 0; http_header_at(x->request, i, &name, &value); i++) {
         n += name.n + value.n + 4;
     }
@@ -75,11 +75,27 @@ static void put(struct text *t, struct str s) {
     t->n += n;
 }
 
+/* A name that an owner chose, in a path: what has a meaning of its own there is encoded. */
+static void put_name(struct text *t, struct str s) {
+    static const char plain[] = "-._~/:@!$&'()*+,;=", digits[] = "0123456789ABCDEF";
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        char coded[3] = {'%', digits[c >> 4], digits[c & 15]};
+        bool letter = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+        bool as_it_is = letter || (c != 0 && strchr(plain, c) != NULL);
+        put(t, as_it_is ? str_from(s.p + i, 1) : str_from(coded, 3));
+    }
+}
+
 static void put_target(struct gateway_exchange *x, struct text *t, struct str served) {
     const struct paths_rule *rule = x->path.rule;
     if (rule->where == PATHS_IN_PATH) {
         put(t, str_of(rule->path));
-        put(t, served);
+        if (str_eq(served, x->asked)) {
+            put(t, served); /* as the client wrote it, encoded already */
+        } else {
+            put_name(t, served);
+        }
         put(t, x->path.after);
     } else {
         put(t, rule->onward ? str_of(rule->onward) : http_path(x->request));

@@ -59,6 +59,8 @@ void routes_unref(struct routes *r) {
 
 /* ---- checks ---- */
 
+#define SERVED "at most 512 characters without blanks and parts . or .."
+
 static int bad(struct err *err, const struct routes_model *m, const char *field, const char *want) {
     return err_set(err, ERR_INVALID, "model %.*s: %s: must be %s", STR_ARG(m->name), field, want);
 }
@@ -70,6 +72,18 @@ static bool name_ok(struct str s) {
         }
     }
     return s.n > 0 && s.n <= ROUTES_NAME_MAX;
+}
+
+/* What servers call a model also becomes a part of their path: whole parts, none of which leads up. Empty: the
+ * client's name. */
+static bool served_ok(struct str s) {
+    struct str rest = s, part;
+    while (str_next(&rest, '/', &part)) {
+        if (str_is(part, ".") || str_is(part, "..")) {
+            return false;
+        }
+    }
+    return s.n == 0 || name_ok(s);
 }
 
 static bool is_ip(struct str s) {
@@ -85,6 +99,9 @@ static int check_endpoints(const struct routes_model *m, struct err *err) {
         const struct routes_backend *x = &m->backends[b];
         if (x->weight < 0 || x->weight > 1000000) {
             return bad(err, m, "backends.weight", "0 to 1000000");
+        }
+        if (!served_ok(x->served)) {
+            return bad(err, m, "backends.served", SERVED);
         }
         for (size_t i = 0; i < x->n_endpoints; i++) {
             const struct routes_endpoint *e = &x->endpoints[i];
@@ -112,6 +129,9 @@ static int check(const struct routes *r, const struct routes_model *m, struct er
     for (size_t i = 0; i < m->n_aliases; i++) {
         if (!name_ok(m->aliases[i].name)) {
             return bad(err, m, "aliases.name", "1 to 512 characters without blanks");
+        }
+        if (!served_ok(m->aliases[i].served)) {
+            return bad(err, m, "aliases.served", SERVED);
         }
     }
     if (r->models.n >= ROUTES_MODELS_MAX) {

@@ -55,6 +55,30 @@ static void test_names(void **state) {
     routes_unref(r);
 }
 
+/* It goes into requests to servers. */
+static void test_served_names(void **state) {
+    static const char *const bad[] = {"a b",   "a\r\nHost: b", "../../sleep", "a/../b",
+                                      "a\n",   "..",           "a/.",         "\x7f"};
+    char longest[ROUTES_NAME_MAX + 2] = "";
+    memset(longest, 'x', ROUTES_NAME_MAX + 1);
+    for (size_t i = 0; i <= sizeof(bad) / sizeof(*bad); i++) {
+        struct str served = str_of(i < sizeof(bad) / sizeof(*bad) ? bad[i] : longest);
+        struct routes_backend b = {.name = STR("x"), .weight = 1, .served = served};
+        struct routes_alias a = {.name = STR("lora"), .served = served};
+        struct routes_model one = {.name = STR("m"), .backends = &b, .n_backends = 1};
+        struct routes_model two = {.name = STR("m"), .aliases = &a, .n_aliases = 1};
+        struct routes *r = routes_new();
+        struct err err = {0};
+        assert_int_equal(routes_add(r, &one, &err), ERR_INVALID);
+        assert_true(str_contains(str_of(err.text), STR("backends.served")));
+        assert_int_equal(routes_add(r, &two, &err), ERR_INVALID);
+        assert_true(str_contains(str_of(err.text), STR("aliases.served")));
+        b.served = a.served = STR("org/m...\"1");
+        assert_ok(routes_add(r, &one, &err), &err);
+        routes_unref(r);
+    }
+}
+
 static void test_keys(void **state) {
     const struct str models[] = {STR("llama*"), STR("lora")}, projects[] = {STR("shared")};
     struct routes_model m = {.project = STR("a"), .name = STR("llama-3")};
@@ -132,7 +156,8 @@ static void test_bad_files(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_keys),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names),
+                                       cmocka_unit_test(test_served_names), cmocka_unit_test(test_keys),
                                        cmocka_unit_test(test_file),
                                        cmocka_unit_test(test_bad_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
