@@ -103,12 +103,19 @@ static int64_t expires_s(const struct object *o, yyjson_val *spec) {
     return ns > 0 ? ns / NS_PER_SEC : 1;
 }
 
+/* The API holds them to this; what was written past it is not believed, as limits beyond it stop the gateway. */
+static int64_t within(yyjson_val *spec, const char *path, int64_t least, int64_t most) {
+    int64_t n = json_i64_at(spec, path, 0);
+    return n < least ? least : n > most ? most : n;
+}
+
 static int add_key(const struct object *o, yyjson_val *spec, const struct key_project *p,
                    struct arena *a, struct key_set *set, struct err *err) {
     unsigned char digest[KEY_DIGEST];
     yyjson_val *list = json_get(spec, STR("models")), *v;
     struct str *models = ARENA_ARRAY(a, struct str, yyjson_arr_size(list) + 1);
-    int64_t priority = json_i64_at(spec, "priority", 0);
+    const int64_t most = MODEL_KEY_LIMIT_MAX, high = MODEL_KEY_PRIORITY_MAX;
+    int64_t priority = within(spec, "priority", -high, high);
     size_t i, n, n_models = 0;
     if (models == NULL) {
         return err_set(err, ERR_NOMEM, "no memory for a key");
@@ -126,9 +133,9 @@ static int add_key(const struct object *o, yyjson_val *spec, const struct key_pr
         .project = o->ns,
         .models = models,
         .n_models = n_models,
-        .limits = {.requests = json_i64_at(spec, "limits.requestsPerMinute", 0),
-                   .tokens = json_i64_at(spec, "limits.tokensPerMinute", 0),
-                   .streams = json_i64_at(spec, "limits.streams", 0)},
+        .limits = {.requests = within(spec, "limits.requestsPerMinute", 0, most),
+                   .tokens = within(spec, "limits.tokensPerMinute", 0, most),
+                   .streams = within(spec, "limits.streams", 0, most)},
         .project_limits = p->limits,
         .weight = p->weight,
         .priority = (int32_t)(priority > p->priority_max ? p->priority_max : priority),

@@ -112,6 +112,22 @@ static void the_project_bounds_its_keys(void **state) {
     done(f);
 }
 
+/* Of a cluster whose API server did not look at them. */
+static void numbers_out_of_bounds(void **state) {
+    struct fixture *f = fixture();
+    key(f, "team", "1", "s",
+        ",\"priority\":-4294967291,\"limits\":{\"requestsPerMinute\":-1,\"tokensPerMinute\":"
+        "9223372036854775807,\"streams\":-5}");
+    make(f);
+    const struct gateway_key *k = find(f, "s");
+    assert_non_null(k);
+    assert_int_equal(k->priority, -1000);
+    assert_int_equal(k->limits.requests, 0);
+    assert_int_equal(k->limits.tokens, 1000000000);
+    assert_int_equal(k->limits.streams, 0);
+    done(f);
+}
+
 static void a_revoked_key_is_no_key(void **state) {
     struct fixture *f = fixture();
     key(f, "team", "1", "s", ",\"revoked\":true");
@@ -139,6 +155,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_key_is_what_its_object_says),
         cmocka_unit_test(the_project_bounds_its_keys),
+        cmocka_unit_test(numbers_out_of_bounds),
         cmocka_unit_test(a_revoked_key_is_no_key),
         cmocka_unit_test(a_digest_belongs_to_the_older_key),
     };
