@@ -57,8 +57,8 @@ static void test_names(void **state) {
 
 /* It goes into requests to servers. */
 static void test_served_names(void **state) {
-    static const char *const bad[] = {"a b",   "a\r\nHost: b", "../../sleep", "a/../b",
-                                      "a\n",   "..",           "a/.",         "\x7f"};
+    static const char *const bad[] = {"a b", "a\r\nHost: b", "../../sleep", "a/../b",
+                                      "a\n", "..",           "a/.",         "\x7f"};
     char longest[ROUTES_NAME_MAX + 2] = "";
     memset(longest, 'x', ROUTES_NAME_MAX + 1);
     for (size_t i = 0; i <= sizeof(bad) / sizeof(*bad); i++) {
@@ -156,9 +156,8 @@ static void test_bad_files(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names),
-                                       cmocka_unit_test(test_served_names), cmocka_unit_test(test_keys),
-                                       cmocka_unit_test(test_file),
-                                       cmocka_unit_test(test_bad_files)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names), cmocka_unit_test(test_served_names),
+        cmocka_unit_test(test_keys), cmocka_unit_test(test_file), cmocka_unit_test(test_bad_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@ enum { JSON_ARENA = 8 << 20 };
 
 static void take(yyjson_val *usage, const char *name, int64_t *ret) {
     yyjson_val *v = yyjson_obj_get(usage, name);
-    if (yyjson_is_uint(v) && yyjson_get_uint(v) <= INT64_MAX) {
+    if (yyjson_is_uint(v) && yyjson_get_uint(v) <= USAGE_TOKENS_MAX) {
         *ret = (int64_t)yyjson_get_uint(v);
     }
 }

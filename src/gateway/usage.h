@@ -15,7 +15,9 @@
 
 #include "base/buf.h"
 
-enum { USAGE_EVENT_MAX = 256 << 10 };
+/* What servers say is not believed beyond USAGE_TOKENS_MAX of a kind: a number like that is as good as none, and sums
+ * of those below stay far from overflowing. */
+enum { USAGE_EVENT_MAX = 256 << 10, USAGE_TOKENS_MAX = 1 << 24 };
 
 struct token_usage { /* -1: not told */
     int64_t in, out, cached;

@@ -44,6 +44,20 @@ static void test_pieces(void **state) {
     buf_release(&out);
 }
 
+/* A server says what it likes: sums of it are made. */
+static void test_beyond_belief(void **state) {
+    struct token_usage u = USAGE_NONE;
+    assert_true(usage_read(STR("{\"usage\":{\"prompt_tokens\":9223372036854775807,"
+                               "\"completion_tokens\":16777217,\"prompt_tokens_details\":"
+                               "{\"cached_tokens\":-1}}}"),
+                           &u));
+    assert_int_equal(u.in, -1);
+    assert_int_equal(u.out, -1);
+    assert_int_equal(u.cached, -1);
+    usage_read(STR("{\"usage\":{\"prompt_tokens\":16777216}}"), &u);
+    assert_int_equal(u.in, USAGE_TOKENS_MAX);
+}
+
 static void test_line_ends(void **state) {
     const struct str in =
         STR("data: {\"choices\":[],\"usage\":{\"prompt_tokens\":1}}\r\n\r\ndata: x\r\n\r\n");
@@ -122,9 +136,9 @@ static void test_shapes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces),  cmocka_unit_test(test_line_ends),
-        cmocka_unit_test(test_at_once), cmocka_unit_test(test_long_event),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_pieces),     cmocka_unit_test(test_beyond_belief),
+        cmocka_unit_test(test_line_ends),  cmocka_unit_test(test_at_once),
+        cmocka_unit_test(test_long_event), cmocka_unit_test(test_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
