@@ -338,6 +338,12 @@ void exchange_handle(void *ctx, struct http_request *r) {
         return;
     }
     x->seen.bytes_in = http_body(r).n;
+    if (w->gateway->o.keys == NULL && !origin_may_ask(&w->gateway->o.origins, r)) {
+        refuse(x, 403, "origin_not_allowed",
+               "pages of other sites may not ask a gateway without keys: allow the page's origin "
+               "with --allow-origin");
+        return;
+    }
     if (x->path.rule->where == PATHS_OWN) {
         own_page(x);
     } else if (x->worker->gateway->o.keys) {

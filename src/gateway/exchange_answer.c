@@ -14,13 +14,26 @@ enum { GATHER_MAX = 256 << 10, WAITING_STOP = 256 << 10, HEADERS_MAX = 100 };
 
 static bool goes_on(struct str name) {
     static const char *const names[] = {
-        "connection",        "content-length",
-        "content-type",      "date",
-        "keep-alive",        "proxy-authenticate",
-        "proxy-connection",  "trailer",
-        "transfer-encoding", "upgrade",
+        "connection",
+        "content-length",
+        "content-type",
+        "date",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-connection",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
         "x-accel-buffering",
+        /* What a server may not tell a browser in the gateway's name, for its other pages and its host's. */
+        "alt-svc",
+        "clear-site-data",
+        "set-cookie",
+        "strict-transport-security",
     };
+    if (str_eq_nocase(str_head(name, 15), STR("access-control-"))) {
+        return false; /* which pages may ask is the gateway's to say (origin.h) */
+    }
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         if (str_eq_nocase(name, str_of(names[i]))) {
             return false;

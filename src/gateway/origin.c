@@ -10,6 +10,11 @@ static bool is_allowed(const struct gateway_origins *o, struct str origin) {
     return false;
 }
 
+bool origin_may_ask(const struct gateway_origins *o, const struct http_request *r) {
+    struct str origin = http_header(r, "origin");
+    return origin.n == 0 || is_allowed(o, origin);
+}
+
 bool origin_answer(const struct gateway_origins *o, struct http_request *r) {
     struct str origin = http_header(r, "origin");
     bool asks =

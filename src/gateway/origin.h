@@ -15,6 +15,11 @@ struct gateway_origins {
     size_t n;
 };
 
+/* A gateway without keys has nothing else to tell its clients from any page that somebody's browser shows: such a page
+ * can send requests that need no question first, and one whose name was made to point here can read the answers, too.
+ * Browsers name the origin with whatever posts. False: the request is from a page that is not of these. Programs name
+ * none, and may. */
+bool origin_may_ask(const struct gateway_origins *o, const struct http_request *r);
 /* For a page of one of these, adds the headers that let it read the answer. True: the request was the browser's
  * question whether it may ask, and was answered. */
 bool origin_answer(const struct gateway_origins *o, struct http_request *r);

@@ -97,6 +97,38 @@ def test_errors():
     g.stop()
 
 
+# ---- browsers ----
+
+def test_pages_of_other_sites():
+    s = Stub()
+    g = Gateway(BERTH, [model(s)], "--allow-origin", "https://dash.example")
+    asked = b'{"model":"m"}'
+    for origin in ("https://evil.example", "null", "http://gateway"):  # the last: its name was made to point here
+        answer = ask(g.port, asked, headers=["Origin: " + origin, "Content-Type: text/plain"])  # browsers ask nothing before
+        assert error(answer) == (403, "origin_not_allowed"), answer
+    assert s.requests == 0
+    status, headers, _ = ask(g.port, asked, headers=["Origin: https://dash.example"])
+    assert (status, headers["access-control-allow-origin"]) == (200, "https://dash.example"), headers
+    assert ask(g.port, asked)[0] == 200
+    g.stop()
+
+
+def test_servers_do_not_speak_to_browsers_for_the_gateway():
+    s = Stub()
+    g = Gateway(BERTH, [model(s)], "--allow-origin", "https://dash.example")
+    raw = (b"HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: *\r\naccess-control-allow-credentials: true\r\n"
+           b"Set-Cookie: berth_session=1\r\nStrict-Transport-Security: max-age=9\r\nAlt-Svc: h2=\"evil:1\"\r\n"
+           b"Clear-Site-Data: \"*\"\r\nX-Mine: 1\r\nContent-Length: 2\r\n\r\n{}")
+    c = Connection(g.port)
+    c.send(request(M, headers=told("raw=" + raw.hex()) + ["Origin: https://dash.example"]))
+    head = c.until(b"\r\n\r\n").lower()
+    assert head.count(b"access-control-") == 1 and b"access-control-allow-origin: https://dash.example\r\n" in head, head
+    assert b"x-mine: 1" in head, head
+    for name in (b"set-cookie", b"strict-transport", b"alt-svc", b"clear-site"):
+        assert name not in head, head
+    g.stop()
+
+
 # ---- streams ----
 
 def test_streams_as_they_come():
