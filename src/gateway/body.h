@@ -43,7 +43,7 @@ struct body_facts {
 int body_read_json(struct str body, struct body_facts *ret, struct err *err);
 /* boundary: of Content-Type. The same errors. */
 int body_read_form(struct str body, struct str boundary, struct body_facts *ret, struct err *err);
-/* The boundary of a Content-Type of multipart/form-data; empty: it has none, or is something else. */
+/* The boundary of a Content-Type of multipart/form-data; empty: it has none or two, or is something else. */
 struct str body_boundary(struct str content_type);
 
 /* Changes: instead of the bytes at `at`, n of them, `with`. In order, not overlapping. */

@@ -2,14 +2,15 @@
  * body_form: the form fields `model` and `stream` of a multipart body (RFC 7578). See body.h.
  *
  * A part begins with "--" and the boundary at the beginning of a line. Only the heads of parts are looked at, and the
- * values of these two fields; what lies in files is passed over by searching for the next boundary.
+ * values of these two fields; what lies in files is passed over by searching for the next boundary. Heads that two
+ * servers could read in two ways are refused, so that the model which the gateway looked at is the one that is used.
  */
 #include "gateway/body.h"
 
 enum { PARTS_MAX = 256, HEAD_MAX = 4096 };
 
 struct str body_boundary(struct str type) {
-    struct str first, rest, part;
+    struct str first, rest, part, found = {0};
     str_cut(type, ';', &first, &rest);
     if (!str_eq_nocase(str_trim(first), STR("multipart/form-data"))) {
         return (struct str){0};
@@ -21,10 +22,13 @@ struct str body_boundary(struct str type) {
             if (value.n >= 2 && value.p[0] == '"' && value.p[value.n - 1] == '"') {
                 value = str_from(value.p + 1, value.n - 2);
             }
-            return value.n <= 70 ? value : (struct str){0};
+            if (found.n > 0 || value.n > 70) {
+                return (struct str){0};
+            }
+            found = value;
         }
     }
-    return (struct str){0};
+    return found;
 }
 
 /* Where `what` begins, from `from` on; the body's end when it does not. */
@@ -33,20 +37,78 @@ static size_t find(struct str in, size_t from, struct str what) {
     return p ? (size_t)(p - in.p) : in.n;
 }
 
-/* The parameter `name` of a Content-Disposition in the head of a part; empty: none. */
-static struct str field_name(struct str head) {
-    const struct str mark = STR("name=\"");
-    size_t at = 0;
-    while ((at = find(head, at, mark)) < head.n) {
-        bool whole = at > 0 && (head.p[at - 1] == ' ' || head.p[at - 1] == ';'); /* not filename= */
-        struct str rest = str_skip(head, at + mark.n);
-        ptrdiff_t end = str_find(rest, '"');
-        if (whole && end >= 0) {
-            return str_head(rest, (size_t)end);
-        }
-        at += mark.n;
+static int unclear(struct err *err) {
+    return err_set(err, ERR_SYNTAX,
+                   "a part of the form has a head that can be read in two ways: expected one "
+                   "Content-Disposition: form-data; name=\"...\"");
+}
+
+/* "text" or a word, up to the next semicolon. A backslash before a quotation mark is an escape for some, and none for
+ * others. False: it is neither. */
+static bool cut_value(struct str in, struct str *ret, struct str *ret_rest) {
+    if (in.n == 0 || in.p[0] != '"') {
+        (void)str_cut(in, ';', ret, ret_rest);
+        *ret = str_trim(*ret);
+        return str_find(*ret, '"') < 0;
     }
-    return (struct str){0};
+    ptrdiff_t end = str_find(str_skip(in, 1), '"');
+    *ret = end < 0 ? (struct str){0} : str_head(str_skip(in, 1), (size_t)end);
+    struct str rest = str_trim(str_skip(in, end < 0 ? in.n : (size_t)end + 2));
+    *ret_rest = str_skip(rest, 1);
+    return end >= 0 && (rest.n == 0 || rest.p[0] == ';') && !str_ends(*ret, STR("\\"));
+}
+
+/* The parameter `name` of the value of a Content-Disposition; empty: it has none. */
+static int read_disposition(struct str text, struct str *ret, struct err *err) {
+    struct str kind, rest, value, name;
+    bool named = false;
+    (void)str_cut(text, ';', &kind, &rest);
+    while (str_trim(rest).n > 0) {
+        if (!str_cut(rest, '=', &name, &rest) || !cut_value(str_trim(rest), &value, &rest)) {
+            return unclear(err);
+        }
+        name = str_trim(name);
+        if (str_eq_nocase(name, STR("name*")) || str_find(name, ';') >= 0 ||
+            (named && str_eq_nocase(name, STR("name")))) {
+            return unclear(err);
+        }
+        if (str_eq_nocase(name, STR("name"))) {
+            *ret = value;
+            named = true;
+        }
+    }
+    return 0;
+}
+
+/* The name of a part's field, by its head, which begins behind the boundary; empty: it has none. */
+static int field_name(struct str head, struct str *ret, struct err *err) {
+    bool seen = false;
+    *ret = (struct str){0};
+    if (!str_starts(head, STR("\r\n"))) {
+        return unclear(err);
+    }
+    head = str_skip(head, 2);
+    while (head.n > 0) {
+        size_t end = find(head, 0, STR("\r\n"));
+        struct str line = str_head(head, end), name, value;
+        head = str_skip(head, end + 2);
+        if (str_find(line, '\r') >= 0 || str_find(line, '\n') >= 0 ||
+            !str_cut(line, ':', &name, &value)) {
+            return unclear(err);
+        }
+        if (!str_eq_nocase(str_trim(name), STR("content-disposition"))) {
+            continue;
+        }
+        if (seen) {
+            return unclear(err);
+        }
+        seen = true;
+        int code = read_disposition(value, ret, err);
+        if (code != 0) {
+            return code;
+        }
+    }
+    return 0;
 }
 
 static int take_field(struct body_facts *f, struct str name, struct body_span s, struct str value,
@@ -89,8 +151,9 @@ int body_read_form(struct str body, struct str boundary, struct body_facts *ret,
                                              : "a part of the form does not end");
         }
         struct body_span s = {end + 4, next > end + 4 ? next - end - 4 : 0};
-        int code = take_field(ret, field_name(str_from(body.p + head, end - head)), s,
-                              str_from(body.p + s.at, s.n), err);
+        struct str name;
+        int code = field_name(str_from(body.p + head, end - head), &name, err);
+        code = code ? code : take_field(ret, name, s, str_from(body.p + s.at, s.n), err);
         if (code != 0) {
             return code;
         }

@@ -171,11 +171,45 @@ static void test_form(void **state) {
         ERR_BAD_REQUEST);
 }
 
+/* A model that the gateway does not see, beside the one that it looks at. */
+static void test_forms_of_two_minds(void **state) {
+#define PART_ "Content-Disposition: form-data; "
+    static const char *const heads[] = {
+        PART_ "name=\"x\"; name=\"model\"",   PART_ "name=\"x\"; name*=utf-8''model",
+        PART_ "name=\"x\\\"; name=\"model\"", PART_ "name=\"x\"y; name=\"model\"",
+        PART_ "name; name=\"model\"",         PART_ "name=\"x\"\r\n" PART_ "name=\"model\"",
+        "X: y\n" PART_ "name=\"model\"",      "X\r\n" PART_ "name=\"x\"",
+    };
+    struct body_facts f;
+    struct err err = {0};
+    struct buf b;
+    buf_init(&b, 0);
+    for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
+        buf_reset(&b);
+        buf_c(&b, FORM_ "--B\r\n");
+        buf_c(&b, heads[i]);
+        buf_c(&b, "\r\n\r\nother\r\n--B--\r\n");
+        if (body_read_form(buf_view(&b), STR("B"), &f, &err) != ERR_SYNTAX) {
+            fail_msg("%s", heads[i]);
+        }
+    }
+    buf_release(&b);
+    /* Without quotation marks it is the same name. */
+    assert_int_equal(body_read_form(STR(FORM_ "--B\r\n" PART_ "name=model\r\n\r\nx\r\n--B--\r\n"),
+                                    STR("B"), &f, &err),
+                     ERR_BAD_REQUEST);
+    /* A line that only begins like a boundary. */
+    assert_int_equal(body_read_form(STR(FORM_ "--Bx\r\n" PART_ "name=\"y\"\r\n\r\nx\r\n--B--\r\n"),
+                                    STR("B"), &f, &err),
+                     ERR_SYNTAX);
+    assert_int_equal(body_boundary(STR("multipart/form-data; boundary=a; boundary=b")).n, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_facts),         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_deep_and_long), cmocka_unit_test(test_changed),
-        cmocka_unit_test(test_form),
+        cmocka_unit_test(test_form),          cmocka_unit_test(test_forms_of_two_minds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

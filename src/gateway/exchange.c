@@ -172,13 +172,18 @@ static bool refuse_body(struct gateway_exchange *x, const struct err *err) {
 static bool read_model(struct gateway_exchange *x) {
     struct err err = {0};
     struct str type = http_header(x->request, "content-type");
-    struct str body = http_body(x->request), boundary = body_boundary(type);
+    struct str body = http_body(x->request), boundary = body_boundary(type), second;
     if (x->path.rule->where == PATHS_IN_PATH) {
         x->asked = x->path.model;
         return true;
     }
-    int code = boundary.n ? body_read_form(body, boundary, &x->facts, &err)
-                          : body_read_json(body, &x->facts, &err);
+    if (http_header_nth(x->request, "content-type", 1, &second)) {
+        refuse(x, 400, "invalid_request", "Content-Type: stands twice");
+        return false;
+    }
+    bool form = str_eq_nocase(str_head(type, 10), STR("multipart/"));
+    int code = form ? body_read_form(body, boundary, &x->facts, &err)
+                    : body_read_json(body, &x->facts, &err);
     if (code != 0) {
         return refuse_body(x, &err);
     }

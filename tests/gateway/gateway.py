@@ -88,6 +88,9 @@ def test_errors():
                              (None, "/v1/chat/completions", (405, "method_not_allowed"))):
         got = error(ask(g.port, body, path=path))
         assert got == want, (body, path, got)
+    for types in (["application/json", "multipart/form-data; boundary=b"], ["multipart/form-data; boundary=a; boundary=b"]):
+        got = error(ask(g.port, M, headers=["Content-Type: " + t for t in types]))  # servers differ in which one counts
+        assert got == (400, "invalid_request"), (types, got)
     status, _, body = ask(g.port, {"model": "no"}, path="/v1/messages")
     assert status == 404 and json.loads(body)["type"] == "error" and json.loads(body)["error"]["type"] == "not_found_error"
     assert error(ask(g.port, b"x", headers=["Transfer-Encoding: gzip"]))[0] == 400  # refused by the parser: the same shape
