@@ -271,7 +271,7 @@ static int read_place(struct chat *t) {
     url = url != NULL ? url : getenv("OPENAI_BASE_URL");
     if (url == NULL) {
         return cli_usage(t->c, "--url: expected the address of the gateway, such as "
-                               "http://127.0.0.1:8100/v1; or set OPENAI_BASE_URL");
+                               "http://127.0.0.1:8091/v1; or set OPENAI_BASE_URL");
     }
     t->url = str_of(url);
     while (t->url.n > 0 && t->url.p[t->url.n - 1] == '/') {
@@ -351,7 +351,7 @@ const struct cli_verb cli_chat = {
              "of one conversation; /new begins another, /bye or the end of the input ends it. A "
              "model at zero is started by\n"
              "the first question.",
-    .examples = "  export OPENAI_BASE_URL=http://127.0.0.1:8100/v1 OPENAI_API_KEY=$(berth key "
+    .examples = "  export OPENAI_BASE_URL=http://127.0.0.1:8091/v1 OPENAI_API_KEY=$(berth key "
                 "create)\n"
                 "  berth chat qwen2-5-7b-instruct \"Why is the sky blue?\"\n"
                 "  berth chat qwen2-5-7b-instruct --system \"Answer in one sentence.\"\n",

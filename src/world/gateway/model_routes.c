@@ -201,8 +201,14 @@ static bool on_service(void *ctx, const struct object *o) {
     return !k->out;
 }
 
-/* Why its newest pod waits, where that is quota: whoever acts on the service says so in a condition. One that starts
- * now does not wait: between its creation and its admission every pod is in the line. */
+/* Whether the queue has not decided about the newest pod yet, or is about to admit it: requests then wait for the start
+ * as for any other. The texts are those of control/serve. */
+static bool starts_soon(struct str message) {
+    return str_contains(message, STR("waits for its Workload")) ||
+           str_contains(message, STR("starts now")) || str_ends(message, STR(": waits for quota"));
+}
+
+/* Why the newest pod waits, if it waits for quota: the condition that the service's controller sets says so. */
 static struct str queued_of(yyjson_val *obj) {
     yyjson_val *list = json_path(obj, "status.conditions"), *c;
     size_t i, n;
@@ -210,10 +216,9 @@ static struct str queued_of(yyjson_val *obj) {
         if (str_is(json_str_at(c, "reason"), "Queued") &&
             str_is(json_str_at(c, "status"), "False")) {
             struct str message = json_str_at(c, "message");
-            if (str_contains(message, STR(", starts now"))) {
-                return (struct str){0};
-            }
-            return message.n ? message : STR("it waits for quota");
+            return starts_soon(message) ? (struct str){0}
+                   : message.n          ? message
+                                        : STR("it waits for quota");
         }
     }
     return (struct str){0};

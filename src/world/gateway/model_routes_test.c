@@ -221,9 +221,6 @@ static void an_ending_server_drains(void **state) {
 #define QUEUED                                                                                     \
     ",\"status\":{\"conditions\":[{\"type\":\"PredictorReady\",\"status\":\"False\",\"reason\":"   \
     "\"Queued\",\"message\":\"LocalQueue q: position 2, starts in 5m: no quota left\"}]}"
-#define ADMITTED_SOON                                                                              \
-    ",\"status\":{\"conditions\":[{\"type\":\"PredictorReady\",\"status\":\"False\",\"reason\":"   \
-    "\"Queued\",\"message\":\"LocalQueue q: position 1, starts now: quota is free\"}]}"
 
 static void an_inference_service_is_a_model(void **state) {
     struct fixture *f = fixture();
@@ -253,12 +250,24 @@ static void a_start_that_waits_for_quota_says_so(void **state) {
     done(f);
 }
 
-static void one_that_starts_now_is_held(void **state) {
-    struct fixture *f = fixture();
-    put(f, "serving.kserve.io", "InferenceService", "llama", "", ISVC("0", "") ADMITTED_SOON);
-    deployment(f, "llama-predictor", "", 1);
-    assert_int_equal(model(f, "llama")->state, ROUTES_STARTING);
-    done(f);
+/* In the moment before the queue admits a pod nobody is turned away. */
+static void a_start_that_is_about_to_be_admitted_is_waited_for(void **state) {
+    static const char *const messages[] = {
+        "the pod waits for its Workload", "LocalQueue q: waits for quota",
+        "LocalQueue q: position 1, starts now: quota is free: it is about to start"};
+    for (size_t i = 0; i < 3; i++) {
+        struct fixture *f = fixture();
+        char more[600];
+        snprintf(
+            more, sizeof more,
+            ISVC("0", "") ",\"status\":{\"conditions\":[{\"type\":\"PredictorReady\",\"status\":"
+                          "\"False\",\"reason\":\"Queued\",\"message\":\"%s\"}]}",
+            messages[i]);
+        put(f, "serving.kserve.io", "InferenceService", "llama", "", more);
+        deployment(f, "llama-predictor", "", 1);
+        assert_int_equal(model(f, "llama")->state, ROUTES_STARTING);
+        done(f);
+    }
 }
 
 static void a_canary_has_its_share_while_it_is_there(void **state) {
@@ -287,7 +296,7 @@ int main(void) {
         cmocka_unit_test(an_ending_server_drains),
         cmocka_unit_test(an_inference_service_is_a_model),
         cmocka_unit_test(a_start_that_waits_for_quota_says_so),
-        cmocka_unit_test(one_that_starts_now_is_held),
+        cmocka_unit_test(a_start_that_is_about_to_be_admitted_is_waited_for),
         cmocka_unit_test(a_canary_has_its_share_while_it_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
