@@ -1,6 +1,6 @@
 /*
- * Fuzz target: answers of servers. The first byte says in pieces of which size the bytes come, and whether they answer a
- * HEAD: what is understood is the same as in one piece, and no header has a line's end.
+ * Fuzz target: answers of servers. The first byte says in pieces of which size the bytes come, and whether they answer
+ * a HEAD: what is understood is the same as in one piece, and no header has a line's end.
  */
 #include "fuzz.h"
 

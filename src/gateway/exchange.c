@@ -1,7 +1,5 @@
-/*
- * exchange: the life of a request: what is asked for, by whom, may they, is it within the limits. See
- * gateway_private.h.
- */
+/* exchange: the life of a request: its path, key, model and limits are checked, then it is sent or waits. See
+ * gateway_private.h. */
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -33,7 +31,7 @@ static int64_t charged_tokens(const struct gateway_exchange *x) {
     if (u->in >= 0 || u->out >= 0) {
         return (u->in > 0 ? u->in : 0) + (u->out > 0 ? u->out : 0);
     }
-    /* Nothing was sent: nothing is due. The server did not say: the estimate stands. */
+    /* A request that was never sent is not charged. If the server did not report its usage, the estimate stands. */
     return x->seen.tries ? x->charge.tokens : 0;
 }
 
@@ -211,7 +209,7 @@ static bool find_model(struct gateway_exchange *x) {
     bool speaks = may && (x->found.model->protocols & x->path.rule->protocol);
     if (!speaks) {
         x->found.model =
-            may ? x->found.model : NULL; /* what it may not use is as if it were not there */
+            may ? x->found.model : NULL; /* a model that the key may not use is not found */
         refusal_answer(x,
                        &(struct refusal){404, "model_not_found", 0, "model", GATEWAY_END_REFUSED},
                        may ? "the model %.*s does not answer on this path"
@@ -358,7 +356,7 @@ void exchange_handle(void *ctx, struct http_request *r) {
     }
 }
 
-/* The head is there, the body is not: who may not send one is told now. */
+/* Called with the head of a request: a client without a valid key is refused before its body is read. */
 bool exchange_head(void *ctx, struct http_request *r) {
     struct gateway_worker *w = ctx;
     struct paths_found path;

@@ -42,7 +42,7 @@ static bool goes_on(struct str name) {
     return true;
 }
 
-/* They are kept until it is known that the answer is the client's. */
+/* Headers are copied, and sent once it is decided that the client gets this answer. */
 static bool keep_headers(struct gateway_exchange *x, const struct http_answer *a) {
     struct arena *arena = http_arena(x->request);
     struct str name, value = {0};
@@ -148,7 +148,7 @@ static void pass(void *ctx, struct str bytes) {
     struct gateway_exchange *x = ctx;
     x->seen.bytes_out += bytes.n;
     (void)http_stream_write(x->request,
-                            bytes); /* a client that is gone, or cut, is told by `closed` */
+                            bytes); /* `closed` reports a client that is gone or was cut off */
 }
 
 void exchange_on_body(void *ctx, struct str bytes) {
@@ -227,7 +227,7 @@ static enum retry_cause cause_of(enum http_ask_end end) {
     }
 }
 
-/* The part of an answer that has come is the client's already: it is told that this is not all. */
+/* Part of the answer was sent already: the client is told that the rest is missing. */
 static void break_off(struct gateway_exchange *x, enum http_ask_end end, const char *trouble) {
     bool silent = end == HTTP_ASK_SILENT;
     enum gateway_end told = silent ? GATEWAY_END_TIMED_OUT : GATEWAY_END_UPSTREAM;
@@ -251,7 +251,7 @@ void exchange_on_done(void *ctx, enum http_ask_end end, const char *trouble) {
     if (end == HTTP_ASK_WHOLE) {
         whole(x);
     } else if (end == HTTP_ASK_STALE && !x->fresh && !x->retry.effects) {
-        /* The server closed a connection that we had kept: nobody's fault, and the same server is asked again. */
+        /* The server had closed an idle connection: this is no failure, and the same server is asked again. */
         endpoint_ended(&p->endpoints, from, ENDPOINT_UNTOLD, exchange_now(x));
         x->fresh = true;
         exchange_route(x);

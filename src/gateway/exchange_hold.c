@@ -51,7 +51,7 @@ static void line_remove(struct gateway_exchange *x) {
     }
 }
 
-/* It waits no more; it has left, or leaves now, the queue. */
+/* The request waits no longer: it has left the queue, or leaves it now. */
 static void end_wait(struct gateway_exchange *x, enum gateway_demand_what what) {
     line_remove(x);
     x->phase = EXCHANGE_CHECKED;
@@ -183,7 +183,7 @@ void exchange_hold(struct gateway_exchange *x, enum endpoint_none why) {
 
 /* ---- going on ---- */
 
-/* The model cannot start any more: nobody waits for it in vain. */
+/* The model cannot start any more: its waiting requests are answered now. */
 static bool in_vain(const struct server_pool *p) {
     return p->model && p->model->state == ROUTES_STOPPED;
 }
@@ -216,7 +216,7 @@ void exchange_pump(struct server_pool *p) {
     server_pool_drop(p);
 }
 
-/* The client of a stream hears that it is not forgotten. */
+/* A comment to the client of a stream, so that the connection is not idle. */
 static void comment(struct gateway_exchange *x, int64_t now) {
     if (!x->stream || now < x->comment_at) {
         return;

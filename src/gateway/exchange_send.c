@@ -24,7 +24,7 @@ static bool is_named_by_connection(const struct http_request *r, struct str name
     return false;
 }
 
-/* Of this connection alone, of this gateway alone (its keys), or written anew. */
+/* Headers that are not forwarded: hop-by-hop ones, the gateway's keys, and those that it writes itself. */
 static bool stays_here(const struct gateway_exchange *x, struct str name) {
     static const char *const names[] = {
         "host",
@@ -244,7 +244,7 @@ static void refuse_all_bad(struct gateway_exchange *x) {
                    "no server of %.*s is healthy at the moment", STR_ARG(x->asked));
 }
 
-/* The newest routes, for a request that has waited. False: its model is gone. */
+/* A request that has waited takes the newest routes. False: its model was removed. */
 static bool renew(struct gateway_exchange *x) {
     struct gateway_worker *w = x->worker;
     if (x->routes == w->routes) {
@@ -280,7 +280,7 @@ void exchange_route(struct gateway_exchange *x) {
     if (x->seen.tries == 0 && x->n_hashes == 0) {
         match_prefix(x);
     }
-    /* Who comes now does not pass those who wait. */
+    /* A new request does not overtake waiting ones. */
     bool line = x->seen.tries == 0 && x->seen.held_ns == 0 && x->pool->held_made && x->pool->held.n;
     enum endpoint_none why =
         line ? ENDPOINT_NO_ROOM

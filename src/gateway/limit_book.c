@@ -82,7 +82,7 @@ static struct limit_entry *entry_new(struct limit_book *b, struct str name,
     return x;
 }
 
-/* The limits are others than before. */
+/* The limits have changed. */
 static void change(struct limit_entry *x, const struct routes_limits *l, int64_t now) {
     if (x->limits.requests != l->requests || x->limits.tokens != l->tokens) {
         int64_t streams = x->set.streams;

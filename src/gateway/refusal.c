@@ -47,7 +47,7 @@ void refusal_plain(struct buf *b, int status, const char *text) {
                  str_of(text));
 }
 
-/* The head of the answer is out: the error is the last event. */
+/* The head of the answer was sent already, so the error is the last event. */
 static void end_stream(struct gateway_exchange *x, struct str body) {
     struct buf event;
     buf_init(&event, 0);

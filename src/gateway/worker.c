@@ -139,7 +139,7 @@ static void take_over(struct gateway_worker *w, struct routes *old) {
         if (p->model == NULL) {
             map_del(&w->pools, p->key);
             server_pool_take(p, w->peers, NULL, STR(""), now);
-            exchange_pump(p); /* who waits hears that it is gone */
+            exchange_pump(p); /* waiting requests learn that their model was removed */
             server_pool_drop(p);
         }
     }

@@ -104,7 +104,7 @@ const struct kind kind_llm_service = {
 
 /* ---- inference.networking ---- */
 
-#define NOT_YET "stored and checked, but no gateway goes by it yet."
+#define NOT_YET "stored and checked, but the gateway does not use it yet."
 
 static const struct column pool_columns[] = {COLUMN_NAME, COLUMN_CRD_AGE};
 const struct kind kind_inference_pool = {

@@ -31,7 +31,7 @@ struct chat {
     struct chat_turn turns[TURNS_MAX];
     size_t n, bytes;
     struct buf line, said; /* of the answer under way: an event that has not ended, and its text */
-    bool starting;         /* the wait for a start was told */
+    bool starting;         /* it was said that the model starts */
     bool done;
     int code;
 };
@@ -52,6 +52,7 @@ static void print_text(struct str text) {
     (void)fflush(stdout);
 }
 
+/* An error that the gateway answered with. It was reached, so no code says that it was not. */
 static int set_error(struct chat *t, int status, yyjson_val *error) {
     struct str text = json_str_at(error, "message");
     int code = status == 401   ? ERR_UNAUTHORIZED
@@ -346,11 +347,12 @@ const struct cli_verb cli_chat = {
     .name = "chat",
     .arguments = "MODEL [PROMPT...]",
     .summary = "talk to a served model",
-    .about = "With PROMPT one question is asked, and its answer is printed. Without, each line of "
-             "standard input is a question\n"
-             "of one conversation; /new begins another, /bye or the end of the input ends it. A "
-             "model at zero is started by\n"
-             "the first question.",
+    .about = "Sends PROMPT to a served model and prints the answer. Without PROMPT, each line of "
+             "standard "
+             "input is a\n"
+             "question of one conversation; /new begins another, /bye or the end of the input ends "
+             "it. The first\n"
+             "question starts a model that is at zero.",
     .examples = "  export OPENAI_BASE_URL=http://127.0.0.1:8091/v1 OPENAI_API_KEY=$(berth key "
                 "create)\n"
                 "  berth chat qwen2-5-7b-instruct \"Why is the sky blue?\"\n"

@@ -66,7 +66,7 @@ static void refusals_are_told_in_the_words_of_the_gateway(void **state) {
     bed_stop();
     bed_start(broken, 1);
     setenv("OPENAI_BASE_URL", address(), 1);
-    assert_int_not_equal(RUN("chat", "m", "x"), CLI_OK);
+    assert_int_equal(RUN("chat", "m", "x"), CLI_FAILED);
     assert_true(told("the gateway answered with status 502"));
     bed_stop();
 }
@@ -79,7 +79,7 @@ static void a_stream_that_fails_is_an_error(void **state) {
     (void)state;
     bed_start(routes, 1);
     setenv("OPENAI_BASE_URL", address(), 1);
-    assert_int_not_equal(RUN("chat", "m", "x"), CLI_OK);
+    assert_int_equal(RUN("chat", "m", "x"), CLI_FAILED);
     assert_true(told("the server went away"));
     bed_stop();
 }

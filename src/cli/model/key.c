@@ -393,11 +393,13 @@ const struct cli_verb cli_key = {
     .arguments = "create [NAME] | list | revoke NAME...",
     .words = "create list revoke",
     .summary = "keys with which programs use a project's models",
-    .about =
-        "Makes, lists and revokes keys for the gateway. A key belongs to a project and may use its "
-        "models. The secret is drawn on this machine, printed once on standard output, and stored "
-        "nowhere: the server keeps its SHA-256. A key that leaked is revoked by its name or by the "
-        "first characters of the secret; it is refused from then on.",
+    .about = "Creates, lists and revokes keys for the gateway. A key belongs to a project and may "
+             "use its\n"
+             "models. The secret is generated on this machine, printed once on standard output, "
+             "and stored\n"
+             "nowhere: the server keeps its SHA-256. A key that leaked can be revoked by its name "
+             "or by the\n"
+             "first characters of the secret; it is refused from the next request on.",
     .examples = "  export OPENAI_API_KEY=$(berth key create -n team-a)\n"
                 "  berth key create nightly -m 'llama-*' --rpm 600 --tpm 200000 --expires 30d\n"
                 "  berth key list -o wide\n  berth key revoke nightly\n"

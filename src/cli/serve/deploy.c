@@ -52,7 +52,7 @@ static bool is_here(yyjson_val *nodes) {
                       STR("berth-process://"));
 }
 
-/* Told, and no more than that: the program may come later, or be elsewhere. */
+/* A warning only: the program may be installed later, or elsewhere. */
 static void tell_missing(struct cli *c, const struct deploy_spec *s) {
     const char *named = cli_value(&c->args, "runtime");
     struct str none = {0};
@@ -64,7 +64,9 @@ static void tell_missing(struct cli *c, const struct deploy_spec *s) {
     struct str program = runtime_note(runtimes, s, named, "berth.dev/program");
     struct str how = runtime_note(runtimes, s, named, "berth.dev/install");
     if (program.n > 0 && !on_path(program)) {
-        fprintf(stderr, "berth: \"%.*s\" is not installed on this machine; it comes with: %.*s\n",
+        fprintf(stderr,
+                "berth: \"%.*s\" is not installed on this machine, so replicas cannot start here; "
+                "it comes with: %.*s\n",
                 STR_ARG(program), STR_ARG(how));
     }
 }
@@ -132,46 +134,51 @@ static int run(struct cli *c) {
     }
     tell_missing(c, &s);
     if (!cli_print(c, made)) {
-        printf("inferenceservice/%.*s %s; `berth services %.*s` tells how it gets on\n",
-               STR_ARG(s.name), new ? "created" : "configured", STR_ARG(s.name));
+        printf("inferenceservice/%.*s %s; `berth services %.*s` shows its state\n", STR_ARG(s.name),
+               new ? "created" : "configured", STR_ARG(s.name));
     }
     return CLI_OK;
 }
 
 static const struct cli_option options[] = {
-    {"slice", 's', "PROFILE", "a slice of a GPU for each replica, as 3g.71gb", NULL, false},
+    {"slice", 's', "PROFILE", "a slice of a GPU for each replica, such as 3g.71gb", NULL, false},
     {"gpus", 'g', "N", "whole GPUs for each replica", NULL, false},
-    {"cpu", 0, "AMOUNT", "processors, as 2 or 500m", NULL, false},
-    {"memory", 0, "AMOUNT", "memory, as 16Gi", NULL, false},
-    {"min", 0, "N", "least replicas; 0: none while nobody asks; else 1", NULL, false},
-    {"max", 0, "N", "most replicas; else as many as least", NULL, false},
-    {"runtime", 0, "NAME", "the runtime; else chosen by the format", NULL, false},
-    {"format", 0, "NAME", "the model's format; else gguf for such files, vLLM for others", NULL,
-     false},
+    {"cpu", 0, "AMOUNT", "processors for each replica, such as 2 or 500m", NULL, false},
+    {"memory", 0, "AMOUNT", "memory for each replica, such as 16Gi", NULL, false},
+    {"min", 0, "N",
+     "minimum of replicas (default 1); 0: scaled to zero while there are no requests", NULL, false},
+    {"max", 0, "N", "maximum of replicas (default: --min, at least 1)", NULL, false},
+    {"runtime", 0, "NAME", "the ServingRuntime (default: chosen by the format)", NULL, false},
+    {"format", 0, "NAME", "the model's format (default: gguf for .gguf files, vLLM for others)",
+     NULL, false},
     {"command", 0, "TEXT", "a shell command that listens on $PORT, instead of a model server", NULL,
      false},
-    {"image", 0, "IMAGE", "another image than the runtime's", NULL, false},
-    {"arg", 0, "TEXT", "an argument for the model server, as --arg=--max-model-len=8192", NULL,
+    {"image", 0, "IMAGE", "the image to run instead of the runtime's", NULL, false},
+    {"arg", 0, "TEXT", "an argument for the model server, such as --arg=--max-model-len=8192", NULL,
      true},
-    {"env", 'e', "NAME=VALUE", "a variable of the model server", NULL, true},
-    {"name", 0, "NAME", "name of the service; else made from the model's", NULL, false},
-    {"queue", 'q', "QUEUE", "local queue; else \"default\", or the hardware profile's", NULL,
+    {"env", 'e', "NAME=VALUE", "an environment variable of the model server", NULL, true},
+    {"name", 0, "NAME", "name of the service (default: made from the model's)", NULL, false},
+    {"queue", 'q', "QUEUE", "LocalQueue (default: the hardware profile's, or \"default\")", NULL,
      false},
-    {"hardware-profile", 0, "NAME", "a HardwareProfile of the project, as a booking has one", NULL,
+    {"hardware-profile", 0, "NAME", "a HardwareProfile of the project, such as that of a booking",
+     NULL, false},
+    {"canary", 0, "PERCENT", "percentage of the requests that the changed revision gets", NULL,
      false},
-    {"canary", 0, "PERCENT", "share of the requests for what this changes", NULL, false},
-    {"catalog", 0, "FILE", "another catalog than the one that ships", NULL, false},
-    {"dry-run", 0, NULL, "print the InferenceService, and make nothing", NULL, false},
+    {"catalog", 0, "FILE", "read this catalog instead of the built-in one", NULL, false},
+    {"dry-run", 0, NULL, "print the InferenceService; change nothing", NULL, false},
 };
 
 const struct cli_verb cli_deploy = {
     .name = "deploy",
     .arguments = "MODEL",
     .summary = "serve a model",
-    .about = "Makes an InferenceService, or changes it. MODEL is a name of the catalog (`berth "
-             "models`), a place such as\nhf://ORGANISATION/MODEL, s3://BUCKET/PATH, "
-             "https://HOST/PATH or pvc://CLAIM/PATH, or the path of a folder of\nthis machine. "
-             "Its replicas wait in the queue like any work.",
+    .about =
+        "Creates an InferenceService, or changes it. MODEL is a name of the catalog (`berth "
+        "models`), the path of a folder of\nthis machine, or a URI: pvc://CLAIM/PATH, "
+        "hf://ORGANISATION/MODEL, s3://BUCKET/PATH or https://HOST/PATH. Its\nreplicas wait in "
+        "the queue like any job. A node of `berth up` mounts folders below its --weights, and "
+        "claims; it does not\ndownload hf://, s3:// or https:// yet: such a replica waits "
+        "and says so.",
     .examples = "  berth deploy Llama-3.1-8B-Instruct --slice 3g.71gb --min 0 --max 4\n"
                 "  berth deploy hf://org/model --gpus 2 --arg=--max-model-len=8192 --name chat\n"
                 "  berth deploy ./model.gguf --cpu 4 --memory 8Gi --dry-run -o yaml\n"

@@ -6,7 +6,7 @@
 #include "cli/serve/catalog_find.h"
 #include "core/model/catalog_filter.h"
 
-/* What is asked for; a number of 0 or an empty text is not. */
+/* The filters of the command line; one that was not given is 0 or empty. */
 struct models_wish {
     struct catalog_filter filter;
     struct str task, license, text;
@@ -17,7 +17,7 @@ static struct str text_of(const struct catalog_model *m, const char *name) {
     return catalog_property(m, str_of(name)).text;
 }
 
-/* "7.6B" in billions, "350M" as well; below 0: not said. */
+/* The number of parameters in billions, from "7.6B" or "350M"; below 0: the catalog does not say. */
 static double size_of(const struct catalog_model *m) {
     struct str s = text_of(m, "size");
     char room[32], *end;
@@ -40,7 +40,7 @@ static bool has_task(const struct catalog_model *m, struct str task) {
     return false;
 }
 
-/* What a model does not say does not keep it from the list, but for what is asked of it in words. */
+/* A model whose memory the catalog does not state passes --slice and --memory; every other filter needs a value. */
 static bool passes(const struct models_wish *w, const struct catalog_model *m) {
     return catalog_filter_passes(&w->filter, m) && (w->task.n == 0 || has_task(m, w->task)) &&
            (w->license.n == 0 || str_eq(m->license, w->license)) &&
@@ -172,7 +172,7 @@ static int print(struct cli *c, const struct catalog *all, const struct models_w
     if (n > 0 && c->format != FORMAT_NAME) {
         table_write(&t, c->colour, c->format == FORMAT_WIDE ? 0 : c->columns, &b);
     } else if (n == 0) {
-        fprintf(stderr, "no model of the catalog is like that\n");
+        fprintf(stderr, "no model of the catalog matches\n");
     }
     cli_out(&b);
     buf_release(&b);
@@ -193,23 +193,26 @@ static int run(struct cli *c) {
 }
 
 static const struct cli_option options[] = {
-    {"task", 0, "TASK", "of this task, as text-generation", NULL, false},
-    {"license", 0, "NAME", "under this licence, as apache-2.0", NULL, false},
-    {"size", 0, "N", "of at most so many billion parameters", NULL, false},
-    {"slice", 's', "PROFILE", "that need no more memory than the slice has, as 3g.71gb", NULL,
+    {"task", 0, "TASK", "only models for this task, such as text-generation", NULL, false},
+    {"license", 0, "NAME", "only models under this licence, such as apache-2.0", NULL, false},
+    {"size", 0, "N", "only models of at most N billion parameters", NULL, false},
+    {"slice", 's', "PROFILE",
+     "only models that need no more memory than this slice has, such as 3g.71gb", NULL, false},
+    {"memory", 0, "GB", "only models that need no more memory than this", NULL, false},
+    {"filter", 0, "QUERY", "a condition in the language of the model registry's filterQuery", NULL,
      false},
-    {"memory", 0, "GB", "that need no more memory than this", NULL, false},
-    {"filter", 0, "QUERY", "the model registry's filterQuery", NULL, false},
-    {"catalog", 0, "FILE", "another catalog, in the model registry's format", NULL, false},
+    {"catalog", 0, "FILE", "read this catalog, in the model registry's format", NULL, false},
 };
 
 const struct cli_verb cli_models = {
     .name = "models",
     .arguments = "[TEXT]",
-    .summary = "the catalog of models to deploy",
-    .about = "Lists the models of the catalog whose names contain TEXT. MEMORY is the least with "
-             "which a server starts;\n`berth fit` computes what fits for a model on disk. No "
-             "server is asked.",
+    .summary = "list models that can be deployed",
+    .about =
+        "Lists the models of the catalog whose names contain TEXT. MEMORY is the least GPU memory "
+        "with which a model server\nstarts. The catalog is built into the program, or is read "
+        "from --catalog FILE; no server is asked. `kubectl get\ncatalogmodels` lists the "
+        "catalog of a server. `berth fit` computes what fits for a model on disk.",
     .examples = "  berth models --slice 2g.35gb --license apache-2.0\n"
                 "  berth models --task feature-extraction\n"
                 "  berth models --filter \"license = 'mit' AND NOT min_vram_gb > 40\" -o json\n"

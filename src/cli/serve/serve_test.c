@@ -82,7 +82,7 @@ static void test_deploy(void **state) {
     assert_int_equal(RUN("deploy", "phi-4", "--gpus", "1"), CLI_OK);
     assert_string_equal(buf_cstr(&bed.out),
                         "inferenceservice/phi-4 created; `berth services phi-4` "
-                        "tells how it gets on\n");
+                        "shows its state\n");
     assert_int_equal(RUN("deploy", "phi-4", "--gpus", "1"), CLI_OK);
     assert_true(has(&bed.out, "inferenceservice/phi-4 configured"));
     bed_stop();

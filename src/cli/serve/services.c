@@ -1,4 +1,4 @@
-/* services: `berth services`: what is served, how it gets on, and why one waits. */
+/* services: `berth services`: the served models, their state, and why one waits. */
 #include "cli/kit/kit.h"
 #include "cli/kit/table.h"
 
@@ -224,7 +224,7 @@ static int print_table(const struct services_list *l) {
     return CLI_OK;
 }
 
-/* What only the table shows may be missing: Deployments and explanations are others' rights. */
+/* The caller may lack the right to read Deployments and explanations; their columns of the table are empty then. */
 static int fetch(struct services_list *l) {
     struct str none = {0};
     struct cli *c = l->c;
@@ -270,10 +270,11 @@ static const struct cli_option options[] = {
 const struct cli_verb cli_services = {
     .name = "services",
     .arguments = "[NAME...]",
-    .summary = "what is served, how it gets on, and why one waits",
+    .summary = "list served models, their state, and why one waits",
     .about =
-        "Lists the model services of the project. A service that waits for quota says at which "
-        "position, when it is expected to\nstart, and what is short.",
+        "Lists the InferenceServices and LLMInferenceServices of the project. For one that waits "
+        "for quota, WHY is its position in\nthe queue, when it is expected to start, and what is "
+        "short.",
     .examples = "  berth services\n  berth services chat -o wide\n  berth services -A -o json\n",
     .options = options,
     .n_options = sizeof(options) / sizeof(*options),

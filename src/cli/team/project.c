@@ -350,7 +350,8 @@ const struct cli_verb cli_project = {
     .words = "create list show add remove delete",
     .summary = "projects, their queues and their members",
     .about =
-        "Makes, shows and deletes projects. A project is a namespace with a LocalQueue `default`;\n"
+        "Creates, shows and deletes projects. A project is a namespace with a LocalQueue "
+        "`default`;\n"
         "its members have the ClusterRole view, edit or admin in it. With --quota it gets a\n"
         "ClusterQueue of its own, like --queue's, that may borrow no more than the quota says. "
         "The\n"

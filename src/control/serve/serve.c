@@ -108,7 +108,7 @@ static void note_refusal(struct serve_controller *c, const struct object *o, con
     if (x == NULL) {
         x = mem_zalloc(sizeof *x);
         if (x == NULL) {
-            return; /* it is told when it is refused again */
+            return; /* reported again if it is refused again */
         }
         snprintf(x->uid, sizeof x->uid, "%.*s", STR_ARG(o->uid));
         if (map_put(&c->refused, str_of(x->uid), x, NULL) != 0) {
@@ -119,7 +119,7 @@ static void note_refusal(struct serve_controller *c, const struct object *o, con
     snprintf(x->text, sizeof x->text, "%s", text);
 }
 
-/* Conflicts are normal, and what fails for a moment is tried again without a word. */
+/* Conflicts and transient failures are tried again and not reported. */
 static bool is_refusal(int code) {
     return code == ERR_FORBIDDEN || code == ERR_INVALID || code == ERR_BAD_REQUEST ||
            code == ERR_TOO_LARGE;

@@ -126,7 +126,7 @@ static void routes_changed(struct gateway_source *s) {
 
 /* ---- changes ---- */
 
-/* When a key was last used is our own writing, and concerns nobody here. */
+/* A change of a key's last use is written by the gateway itself and changes nothing here. */
 static bool is_mere_status(const struct change *c) {
     return c->type == CHANGE_MODIFIED && c->obj->generation == c->old->generation &&
            c->obj->deleting_ns == c->old->deleting_ns;
@@ -159,7 +159,7 @@ static void on_synced(void *ctx) {
     }
 }
 
-/* What nobody here reads of large objects. */
+/* Fields of large objects that the gateway does not read. */
 static void trim(const struct kind *k, yyjson_mut_val *obj) {
     kube_trim_managed(k, obj);
     if (str_is(str_of(k->kind), "Deployment")) {
