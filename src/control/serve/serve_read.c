@@ -6,7 +6,7 @@
 #include "core/serve/runtime_choice.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-enum { RUNTIMES_MAX = 1024 };
+enum { RUNTIMES_MAX = 1024, RUNTIMES_BYTES_MAX = 4 << 20 /* each service reads them all */ };
 _Static_assert((int)MODEL_NAME_MAX == (int)SERVE_NAME_MAX, "names are checked when written");
 
 static int fault(struct serve_look *l, const char *reason, const char *text) {
@@ -21,8 +21,8 @@ struct runtimes_found {
     struct serve_look *l;
     struct serving_runtime *v;
     yyjson_val **specs;
-    size_t n;
-    bool cluster;
+    size_t n, bytes;
+    bool cluster, over;
     int code;
 };
 
@@ -54,7 +54,9 @@ static void read_protocols(struct arena *a, yyjson_val *list, struct serving_run
 static bool add_runtime(void *ctx, const struct object *o) {
     struct runtimes_found *f = ctx;
     yyjson_doc *d;
-    if (f->n == RUNTIMES_MAX) {
+    f->bytes += o->json.n;
+    f->over = f->over || f->n == RUNTIMES_MAX || f->bytes > RUNTIMES_BYTES_MAX;
+    if (f->over) {
         return false;
     }
     f->code = object_tree(o, f->l->a, &d, NULL);
@@ -81,7 +83,7 @@ static int find_runtimes(struct runtimes_found *f) {
     struct mirror *m = l->c->base.env.mirror;
     f->v = ARENA_ARRAY(l->a, struct serving_runtime, RUNTIMES_MAX);
     f->specs = ARENA_ARRAY(l->a, yyjson_val *, RUNTIMES_MAX);
-    for (int cluster = 0; arena_ok(l->a) == 0 && cluster < 2; cluster++) {
+    for (int cluster = 0; arena_ok(l->a) == 0 && cluster < 2 && !f->over; cluster++) {
         const struct kind *k = l->c->base.kinds[cluster ? SERVE_CLUSTER_RUNTIMES : SERVE_RUNTIMES];
         f->cluster = cluster != 0;
         if (k != NULL && f->code == 0) {
@@ -101,10 +103,10 @@ static int choose_runtime(struct serve_look *l, const struct runtime_wish *wish,
     if (r != 0) {
         return r;
     }
-    if (f.n == RUNTIMES_MAX) {
+    if (f.over) {
         return fault(l, "RuntimeNotRecognized",
-                     "there are too many serving runtimes to choose from: expected fewer than 1024 "
-                     "in the namespace and the cluster");
+                     "there are too many serving runtimes to choose from: expected at most 1024, "
+                     "and 4 MiB of them, in the namespace and the cluster");
     }
     r = runtime_choice(f.v, f.n, wish, &at, &err);
     if (r != 0) {

@@ -160,6 +160,29 @@ static void a_runtime_that_comes_later(void **state) {
                         "");
 }
 
+/* Every service of a namespace reads all of them, on the thread of the controllers. */
+static void large_runtimes(void **state) {
+    struct buf b;
+    buf_init(&b, 0);
+    fake_world_put(&w, RUNTIME("vllm"));
+    for (int i = 0; i < 11; i++) {
+        buf_reset(&b);
+        buf_f(&b,
+              "{\"apiVersion\":\"serving.kserve.io/v1alpha1\",\"kind\":\"ServingRuntime\","
+              "\"metadata\":{\"name\":\"r%d\",\"namespace\":\"default\"},\"spec\":{"
+              "\"containers\":[{\"name\":\"kserve-container\",\"image\":\"%0400000d\"}]}}",
+              i, 0);
+        buf_ch(&b, 0);
+        fake_world_put(&w, b.p);
+    }
+    buf_release(&b);
+    put("", MODEL);
+    fake_world_live(&w, 2);
+    TEXT("InferenceService", "m", "status.modelStatus.lastFailureInfo.reason",
+         "RuntimeNotRecognized");
+    assert_null(get("Deployment", "m-predictor"));
+}
+
 static void from_zero(void **state) {
     fake_world_put(&w, RUNTIME("vllm"));
     put("", MODEL ",\"minReplicas\":0,\"maxReplicas\":2");
@@ -428,6 +451,7 @@ int main(void) {
         TEST(a_service_serves),
         TEST(a_world_at_rest_is_not_written_to),
         TEST(a_runtime_that_comes_later),
+        TEST(large_runtimes),
         TEST(from_zero),
         TEST(an_update_keeps_replicas),
         TEST(a_canary),
