@@ -38,13 +38,18 @@ struct chat {
 
 /* ---- an answer, as it comes ---- */
 
+/* Text of JSON is UTF-8: U+0080 to U+009F, which terminals obey as well, are C2 and one byte more. */
 static void print_text(struct str text) {
     char piece[4096];
+    unsigned char before = 0;
     while (text.n > 0) {
         size_t n = text.n < sizeof(piece) ? text.n : sizeof(piece);
         for (size_t i = 0; i < n; i++) {
             unsigned char ch = (unsigned char)text.p[i];
-            piece[i] = (ch < ' ' && ch != '\n' && ch != '\t') || ch == 127 ? ' ' : (char)ch;
+            bool wide = before == 0xc2 && ch < 0xa0; /* U+00A0 is a blank, and as long */
+            bool steers = (ch < ' ' && ch != '\n' && ch != '\t') || ch == 127;
+            piece[i] = steers ? ' ' : wide ? (char)0xa0 : (char)ch;
+            before = ch;
         }
         (void)fwrite(piece, 1, n, stdout);
         text = str_skip(text, n);
@@ -232,13 +237,25 @@ static int talk(struct chat *t) {
 
 /* ---- where, and by which key ---- */
 
-/* Whether a key may go there: https, or this machine. */
+/* "127.0.0.1" and its like; no name that only begins so. */
+static bool is_this_machine(struct str host) {
+    bool number = str_starts(host, STR("127."));
+    for (size_t i = 0; i < host.n; i++) {
+        number = number && (host.p[i] == '.' || (host.p[i] >= '0' && host.p[i] <= '9'));
+    }
+    return number || str_is(host, "localhost") || str_is(host, "[::1]");
+}
+
+/* Whether a key may go there: https, or this machine. What stands before an @ is no host. */
 static bool is_safe(struct str url) {
-    struct str host = str_skip(url, 7);
+    struct str rest = str_skip(url, 7), place, path, port;
+    (void)str_cut(rest, '/', &place, &path);
+    ptrdiff_t colon = str_find_last(place, ':');
+    struct str host =
+        colon > 0 && place.p[place.n - 1] != ']' ? str_head(place, (size_t)colon) : place;
+    port = str_skip(place, host.n);
     return str_starts(url, STR("https://")) ||
-           (str_starts(url, STR("http://")) &&
-            (str_starts(host, STR("127.")) || str_starts(host, STR("[::1]")) ||
-             str_starts(host, STR("localhost:")) || str_starts(host, STR("localhost/"))));
+           (str_starts(url, STR("http://")) && is_this_machine(host) && str_find(port, '@') < 0);
 }
 
 static int read_key(struct chat *t) {

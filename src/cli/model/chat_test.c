@@ -54,6 +54,20 @@ static void one_question(void **state) {
     bed_stop();
 }
 
+static void an_answer_does_not_steer_the_terminal(void **state) {
+    static const struct route routes[] = {
+        {CHAT, 200,
+         "data: "
+         "{\"choices\":[{\"delta\":{\"content\":\"a\\u009b31m\\u001bb\\u00e9\\u00a0\"}}]}\n\n"}};
+    (void)state;
+    bed_start(routes, 1);
+    setenv("OPENAI_BASE_URL", address(), 1);
+    assert_int_equal(RUN("chat", "m", "x"), CLI_OK);
+    assert_str_eq(buf_view(&bed.out), STR("a\xc2\xa0"
+                                          "31m b\xc3\xa9\xc2\xa0\n"));
+    bed_stop();
+}
+
 static void refusals_are_told_in_the_words_of_the_gateway(void **state) {
     static const struct route routes[] = {
         {CHAT, 429, "{\"error\":{\"message\":\"60 requests a minute\",\"type\":\"x\"}}"}};
@@ -94,6 +108,14 @@ static void wrong_words(void **state) {
     assert_true(told("OPENAI_BASE_URL"));
     assert_int_equal(RUN("chat", "m", "x", "--url", "http://example.org/v1"), CLI_USAGE);
     assert_true(told("a key is sent over https"));
+    static const char *const others[] = {
+        "http://127.example.org/v1",       "http://localhost:x@example.org/v1",
+        "http://127.0.0.1@example.org/v1", "http://localhost.example.org/",
+        "http://127.0.0.1:@example.org/",  "http://[::1]:@example.org"};
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+        assert_int_equal(RUN("chat", "m", "x", "--url", others[i]), CLI_USAGE);
+        assert_true(told("a key is sent over https"));
+    }
     assert_int_equal(RUN("chat", "m", "x", "--url", "ftp://127.0.0.1"), CLI_USAGE);
     assert_int_equal(RUN("chat", "m", "x", "--url", address(), "--max-tokens", "1,"), CLI_USAGE);
     setenv("OPENAI_API_KEY", "a\r\nb", 1);
@@ -105,6 +127,7 @@ static void wrong_words(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_question),
+        cmocka_unit_test(an_answer_does_not_steer_the_terminal),
         cmocka_unit_test(refusals_are_told_in_the_words_of_the_gateway),
         cmocka_unit_test(a_stream_that_fails_is_an_error),
         cmocka_unit_test(wrong_words),
