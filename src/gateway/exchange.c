@@ -197,8 +197,7 @@ static bool read_model(struct gateway_exchange *x) {
 
 /* False: it was refused. */
 static bool find_model(struct gateway_exchange *x) {
-    struct str project = x->key ? x->key->project : STR("");
-    enum routes_answer a = routes_find(x->routes, project, x->asked, &x->found);
+    enum routes_answer a = gateway_key_find(x->routes, x->key, x->asked, &x->found);
     if (a == ROUTES_AMBIGUOUS) {
         refuse(x, 400, "ambiguous_model",
                "several projects have a model of this name: say \"project/name\"");

@@ -251,8 +251,7 @@ static bool renew(struct gateway_exchange *x) {
         return true;
     }
     struct routes_found f;
-    struct str project = x->key ? x->key->project : STR("");
-    if (routes_find(w->routes, project, x->asked, &f) != ROUTES_FOUND ||
+    if (gateway_key_find(w->routes, x->key, x->asked, &f) != ROUTES_FOUND ||
         (x->key && !gateway_key_may(x->key, f.model, f.alias))) {
         return false;
     }

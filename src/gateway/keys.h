@@ -72,4 +72,24 @@ static inline bool gateway_key_may(const struct gateway_key *key, const struct r
     return project && model;
 }
 
+/* What the key means by a name: as routes_find says for its project; where several projects have a model of that name,
+ * the one which the key may use, so that others' models are no obstacle. None, or two of them: ROUTES_AMBIGUOUS. Whether
+ * it may use what was found is not looked at otherwise. key may be NULL. */
+static inline enum routes_answer gateway_key_find(const struct routes *r,
+                                                  const struct gateway_key *key, struct str name,
+                                                  struct routes_found *ret) {
+    struct routes_found f;
+    size_t n = 0;
+    enum routes_answer a = routes_find(r, key ? key->project : STR(""), name, ret);
+    for (size_t i = 0; a == ROUTES_AMBIGUOUS && key && i < key->n_projects; i++) {
+        struct str project = key->projects[i];
+        if (routes_find(r, project, name, &f) == ROUTES_FOUND &&
+            str_eq(f.model->project, project) && gateway_key_may(key, f.model, f.alias)) {
+            *ret = f;
+            n++;
+        }
+    }
+    return n == 1 ? ROUTES_FOUND : a;
+}
+
 #endif

@@ -19,12 +19,12 @@ static void add_model(struct buf *b, const struct routes_model *m, struct str na
 static void add_named(struct gateway_exchange *x, struct buf *b, size_t place,
                       const struct routes_alias *alias, bool *first) {
     const struct routes_model *m = routes_at(x->routes, place);
-    struct str name = alias ? alias->name : m->name, project = x->key ? x->key->project : STR("");
+    struct str name = alias ? alias->name : m->name;
     struct routes_found f;
     if (x->key && !gateway_key_may(x->key, m, alias)) {
         return;
     }
-    if (routes_find(x->routes, project, name, &f) != ROUTES_FOUND || f.place != place) {
+    if (gateway_key_find(x->routes, x->key, name, &f) != ROUTES_FOUND || f.place != place) {
         name = arena_f(http_arena(x->request), "%.*s/%.*s", STR_ARG(m->project), STR_ARG(name));
     }
     buf_c(b, *first ? "" : ",");
@@ -52,7 +52,7 @@ static void list_models(struct gateway_exchange *x) {
 static void one_model(struct gateway_exchange *x) {
     struct routes_found f;
     struct str name = x->path.model;
-    if (routes_find(x->routes, x->key ? x->key->project : STR(""), name, &f) != ROUTES_FOUND ||
+    if (gateway_key_find(x->routes, x->key, name, &f) != ROUTES_FOUND ||
         (x->key && !gateway_key_may(x->key, f.model, f.alias))) {
         refusal_answer(x, &(struct refusal){404, "model_not_found", .end = GATEWAY_END_REFUSED},
                        "there is no model %.*s, or the key may not use it", STR_ARG(name));

@@ -98,6 +98,27 @@ static void test_keys(void **state) {
     assert_true(gateway_key_may(&k, &m, &lora));
 }
 
+/* A project takes no name away from those who may not use its models. */
+static void test_names_of_others(void **state) {
+    const struct str projects[] = {STR("a"), STR("b")};
+    struct gateway_key k = {.project = STR("home"), .projects = projects, .n_projects = 2};
+    struct routes *r = routes_new();
+    struct routes_found f;
+    add(r, "b", "m", NULL);
+    add(r, "evil", "m", NULL);
+    assert_int_equal(gateway_key_find(r, NULL, STR("m"), &f), ROUTES_AMBIGUOUS);
+    assert_int_equal(gateway_key_find(r, &k, STR("m"), &f), ROUTES_FOUND);
+    assert_str_eq(f.model->project, STR("b"));
+    assert_int_equal(gateway_key_find(r, &k, STR("evil/m"), &f), ROUTES_FOUND);
+    assert_false(gateway_key_may(&k, f.model, f.alias));
+    add(r, "a", "m", NULL);
+    assert_int_equal(gateway_key_find(r, &k, STR("m"), &f), ROUTES_AMBIGUOUS);
+    k.project = STR("a");
+    assert_int_equal(gateway_key_find(r, &k, STR("m"), &f), ROUTES_FOUND);
+    assert_str_eq(f.model->project, STR("a"));
+    routes_unref(r);
+}
+
 static void test_file(void **state) {
     struct routes *r = NULL;
     struct err err = {0};
@@ -158,6 +179,7 @@ static void test_bad_files(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names), cmocka_unit_test(test_served_names),
-        cmocka_unit_test(test_keys), cmocka_unit_test(test_file), cmocka_unit_test(test_bad_files)};
+        cmocka_unit_test(test_keys),  cmocka_unit_test(test_names_of_others),
+        cmocka_unit_test(test_file),  cmocka_unit_test(test_bad_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
