@@ -16,6 +16,8 @@
 
 enum { TEXT_MAX = 512, HASH_TEXT_MAX = 640 };
 
+static const int64_t HOLD_MAX = 24 * 3600 * NS_PER_SEC; /* as in a file of routes */
+
 /* One Service of a model. */
 struct model_side {
     struct served_model *model;
@@ -70,11 +72,11 @@ static int64_t number_note(struct table_making *k, struct served_model *m, yyjso
 }
 
 static int64_t time_note(struct table_making *k, struct served_model *m, yyjson_val *obj,
-                         const char *key) {
+                         const char *key, int64_t most, const char *want) {
     struct str text = note(obj, key);
     int64_t ns = 0;
-    if (text.n && (duration_parse(text, &ns, NULL) != 0 || ns <= 0)) {
-        blame(k, m, key, text, "a time like 90s or 10m");
+    if (text.n && (duration_parse(text, &ns, NULL) != 0 || ns <= 0 || ns > most)) {
+        blame(k, m, key, text, want);
         ns = 0;
     }
     return ns;
@@ -122,7 +124,9 @@ static void read_notes(struct table_making *k, struct served_model *m, yyjson_va
         .requests = number_note(k, m, obj, "berth.dev/model-requests-per-minute"),
         .tokens = number_note(k, m, obj, "berth.dev/model-tokens-per-minute"),
         .streams = number_note(k, m, obj, "berth.dev/model-streams")};
-    m->r.hold_ms = time_note(k, m, obj, "berth.dev/model-hold") / NS_PER_MS;
+    m->r.hold_ms = time_note(k, m, obj, "berth.dev/model-hold", HOLD_MAX,
+                             "a time like 90s or 10m, at most 24h") /
+                   NS_PER_MS;
     if (note(obj, "berth.dev/model-protocols").n) {
         read_protocols(k, m, note(obj, "berth.dev/model-protocols"));
     }
@@ -254,7 +258,7 @@ static void read_place(struct served_model *m) {
 /* What an InferenceService and its predictor agree to. */
 static void read_scaling(struct table_making *k, struct served_model *m, yyjson_val *obj,
                          const char *least) {
-    int64_t idle = time_note(k, m, obj, MODEL_IDLE_NOTE);
+    int64_t idle = time_note(k, m, obj, MODEL_IDLE_NOTE, INT64_MAX, "a time like 90s or 10m");
     m->wakes = json_i64_at(obj, least, 1) == 0;
     m->idle_ns = idle ? idle : MODEL_IDLE_S * NS_PER_SEC;
     m->stopped = str_is(note(obj, STOP_NOTE), "true");

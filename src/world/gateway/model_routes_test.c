@@ -135,7 +135,9 @@ static void a_broken_note_stops_the_model_and_says_why(void **state) {
         {"\"berth.dev/model-streams\":\"many\"",
          "annotation berth.dev/model-streams: many: expected a number from 0"},
         {"\"berth.dev/model-hold\":\"long\"",
-         "annotation berth.dev/model-hold: long: expected a time like 90s or 10m"},
+         "annotation berth.dev/model-hold: long: expected a time like 90s or 10m, at most 24h"},
+        {"\"berth.dev/model-hold\":\"2562047h\"",
+         "annotation berth.dev/model-hold: 2562047h: expected a time like 90s or 10m, at most 24h"},
         {"\"berth.dev/model-protocols\":\"grpc\"",
          "annotation berth.dev/model-protocols: grpc: expected openai, v1 or v2, with commas "
          "between"},
