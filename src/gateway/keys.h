@@ -72,9 +72,9 @@ static inline bool gateway_key_may(const struct gateway_key *key, const struct r
     return project && model;
 }
 
-/* What the key means by a name: as routes_find says for its project; where several projects have a model of that name,
- * the one which the key may use, so that others' models are no obstacle. None, or two of them: ROUTES_AMBIGUOUS. Whether
- * it may use what was found is not looked at otherwise. key may be NULL. */
+/* What the key means by a name: as routes_find says for its project; where several projects have a model of that
+ * name, the one which the key may use, so that others' models are no obstacle. None, or two of them: ROUTES_AMBIGUOUS.
+ * Whether it may use what was found is not looked at otherwise. key may be NULL. */
 static inline enum routes_answer gateway_key_find(const struct routes *r,
                                                   const struct gateway_key *key, struct str name,
                                                   struct routes_found *ret) {
