@@ -131,6 +131,7 @@ void exchange_on_head(void *ctx, const struct http_answer *a) {
         usage_stream_init(&x->events, x->asks_usage);
     }
     if (x->gathering) {
+        buf_release(&x->gathered); /* half of an answer, of a server that was tried before */
         buf_init(&x->gathered, GATHER_MAX);
         return;
     }

@@ -248,6 +248,25 @@ def test_retries():
     g.stop()
 
 
+def test_half_answers_are_forgotten():
+    s, t = Stub(), Stub()
+    g = Gateway(BERTH, [model(s, t)], workers=1)
+    half = told("half,size=120000")  # short enough to be kept until it is whole, which it never is
+
+    def fill(n):
+        retried = s.requests + t.requests
+        for _ in range(n):
+            ask(g.port, M, headers=half)
+            for _ in range(7):  # each pays for a part of another try, and keeps the servers in health
+                ask(g.port, M)
+        return s.requests + t.requests - retried - 8 * n
+    fill(20)
+    before = g.rss_kib()
+    assert fill(100) > 60
+    assert g.rss_kib() - before < 6 << 10, g.rss_kib() - before
+    g.stop()
+
+
 def test_kept_connection_closed():
     """A server closes connections that the gateway keeps: no request fails by it."""
     s = Stub()
