@@ -60,11 +60,13 @@ static bool ends_with(struct str path, const char *const *v, size_t n, struct st
     return false;
 }
 
-/* "/versions/VERSION" at the end of a name belongs to what follows it. */
+/* "/versions/VERSION" at the end of a name belongs to what follows it, which goes on as it is: nothing that a server
+ * would decode to a slash. */
 static void cut_version(struct str *name, struct str *after) {
     const struct str mark = STR("/versions/");
     const char *p = memmem(name->p, name->n, mark.p, mark.n);
-    if (p && memchr(p + mark.n, '/', (size_t)(name->p + name->n - p) - mark.n) == NULL) {
+    size_t n = p ? (size_t)(name->p + name->n - p) - mark.n : 0;
+    if (p && memchr(p + mark.n, '/', n) == NULL && memchr(p + mark.n, '%', n) == NULL) {
         *after = str_from(p, (size_t)(after->p + after->n - p));
         name->n = (size_t)(p - name->p);
     }

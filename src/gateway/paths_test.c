@@ -17,6 +17,8 @@ static void test_paths(void **state) {
         {"POST", "/v1/models/m", "", "", PATHS_METHOD},
         {"POST", "/v2/models/m/infer", "m", "/infer", PATHS_FOUND},
         {"POST", "/v2/models/a/b/versions/3/infer", "a/b", "/versions/3/infer", PATHS_FOUND},
+        {"POST", "/v2/models/m/versions/..%2f../infer", "m/versions/..%2f..", "/infer",
+         PATHS_FOUND},
         {"GET", "/v2/models/m/ready", "m", "/ready", PATHS_FOUND},
         {"GET", "/v2/models/m", "m", "", PATHS_FOUND},
         {"POST", "/v2/models//infer", "", "", PATHS_UNKNOWN},
