@@ -49,7 +49,7 @@ test('a key is made, its secret is shown once, and it is revoked', async () => {
   await dialog(page).getByLabel('Models').fill('qwen-*, llama');
   await dialog(page).getByLabel('Valid for').selectOption('7');
   await dialog(page).getByLabel('Requests per minute').fill('60');
-  await dialog(page).getByRole('button', { name: 'Make it' }).click();
+  await dialog(page).getByRole('button', { name: 'Create key' }).click();
   const secret = await dialog(page).getByTestId('secret').locator('code').innerText();
   assert.match(secret, /^sk-berth-[\w-]{43}$/);
   const made = await until('the key', () => get('modelkeys', '-n', 'red').items.find((k) => k.spec.purpose === 'Nightly tests'));

@@ -21,9 +21,10 @@ enum { WEIGHTS_URI_MAX = 2048 };
 int weights_uri_path(struct str uri, struct str *ret, struct err *err);
 
 /*
- * Where the weights lie that `pod` asks for: a real path in `a`, or empty where it asks for none. allowed: the folder
- * of `--weights`, or NULL. `container` is the one that gets them. ERR_NOT_FOUND: nothing is there yet; ERR_INVALID:
- * never, as of a container that mounts something else at WEIGHTS_TARGET.
+ * The folder of the weights that `pod` asks for: a real path in `a`, or empty where it asks for none. allowed: the
+ * folder of `--weights`, or NULL. `container` is the one that gets them. ERR_NOT_FOUND: nothing is there yet, and
+ * trying again makes sense; ERR_INVALID: trying again makes no sense, such as for a container that mounts something
+ * else at WEIGHTS_TARGET.
  */
 int weights_source(yyjson_val *pod, yyjson_val *container, const char *allowed, struct arena *a,
                    struct str *ret, struct err *err);
