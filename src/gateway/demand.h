@@ -1,10 +1,10 @@
 /*
- * demand: requests that wait for a model that has no ready endpoint, told to whoever starts it: an interface of the
- * gateway.
+ * demand: an interface of the gateway that reports requests waiting for a model without a ready endpoint, so that its
+ * implementation can start the model.
  *
- * Called on the workers' threads; it may not block. The first request that a worker holds for a model is told at once
- * (`held` is 1 then), so that activation needs no polling; so are all that follow, and each that ends. Counts are of
- * one worker: the sum over workers is what waits.
+ * Called on the workers' threads; it may not block. Every request that begins or ends to wait is reported at once, so
+ * that activation needs no polling; `held` is 1 for the first one. Counts are of one worker: the number of waiting
+ * requests is the sum over the workers.
  */
 #ifndef BERTH_GATEWAY_DEMAND_H
 #define BERTH_GATEWAY_DEMAND_H

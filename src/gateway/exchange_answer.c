@@ -174,7 +174,7 @@ void exchange_on_body(void *ctx, struct str bytes) {
 
 /* ---- the end ---- */
 
-/* A held stream was begun with comments, and this is no stream: an error, most likely. It is told as the last event.
+/* A held stream began with comments, but the answer is no stream: most likely an error. It is sent as the last event.
  * */
 static void end_commented(struct gateway_exchange *x) {
     struct buf b;

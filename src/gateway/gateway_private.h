@@ -120,7 +120,7 @@ struct gateway_exchange {
     struct usage_stream events;
     struct token_usage usage;
 
-    /* what is told in the end */
+    /* what the observer gets at the end */
     struct gateway_trace trace;
     bool started;
     struct gateway_seen seen;

@@ -1,17 +1,17 @@
 /*
- * key_store: the keys that the gateway knows, by the SHA-256 of their secrets, and the tokens of people and
- * ServiceAccounts that somebody else was asked about: an implementation of keys.h.
+ * key_store: an implementation of keys.h: the gateway's keys by the SHA-256 of their secrets, and a cache of reviewed
+ * tokens of people and ServiceAccounts.
  *
- * A source (a watch on the API server, or a file) makes a set of all keys and puts it; a key that is no longer in it is
- * refused from that moment. A secret is looked up by its digest: what an attacker learns from the time that a look-up
- * takes is about digests, which cannot be turned back.
+ * A source (a watch on the API server, or a file) makes a set of all keys and puts it; a key that the new set lacks is
+ * refused from that moment. A secret is looked up by its digest, so the time of a look-up reveals something about
+ * digests at most, from which no secret can be computed.
  *
- * A token that is no key but looks like one of a person (a JWT, or "berth_...") is asked about: `ask` is called once,
- * on a worker's thread, and key_store_answer brings the answer from any thread. Answers are kept for as long as they
- * say. At most KEY_TOKENS_MAX tokens are remembered, KEY_ASKING_MAX asked about at once, and KEY_ASKS_A_SECOND begun:
+ * A token that is no key but looks like one of a person (a JWT, or "berth_...") is reviewed: `ask` is called once, on a
+ * worker's thread, and key_store_answer delivers the answer from any thread. An answer says how long it is cached. At
+ * most KEY_TOKENS_MAX tokens are cached, KEY_ASKING_MAX reviews run at once, and KEY_ASKS_A_SECOND begin in a second:
  * beyond that a token is answered with GATEWAY_KEY_BUSY, so that nobody can flood the API server through the gateway.
  *
- * Thread-safe but for new and free. Locks are held for a look-up.
+ * Thread-safe except for new and free. A look-up holds a lock.
  */
 #ifndef BERTH_GATEWAY_KEY_STORE_H
 #define BERTH_GATEWAY_KEY_STORE_H
@@ -62,8 +62,8 @@ void key_store_unanswered(struct key_store *s, const unsigned char digest[KEY_DI
 /* All answers are asked for again: what they may has changed. */
 void key_store_forget(struct key_store *s);
 
-/* Calls each for every key of the set that was used since it was told last, at most once in KEY_USED_S for each key;
- * false: it was not told, and ends the round. Any one thread. */
+/* Calls each for every key of the set that was used since its use was reported last, at most once in KEY_USED_S for
+ * each key; false: it was not reported, and the round ends. Any one thread. */
 void key_store_used(struct key_store *s,
                     bool (*each)(void *ctx, const struct gateway_key *k, int64_t used_s),
                     void *ctx);

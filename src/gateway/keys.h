@@ -1,13 +1,13 @@
 /*
- * keys: who sends a request, by its bearer token: an interface of the gateway.
+ * keys: an interface of the gateway that finds the sender of a request by its bearer token.
  *
- * Whoever keeps the keys (from the API server, or a file) implements it; the gateway calls it on its workers'
- * threads, many at once, once for each request. An implementation answers from memory and never blocks. It sees the
- * token only during the call and keeps at most its SHA-256; the gateway writes it nowhere.
+ * The store of keys implements it; the gateway calls it on its workers' threads, concurrently, once for each request.
+ * An implementation answers from memory and never blocks. It sees the token only during the call and keeps at most its
+ * SHA-256; the gateway writes the token nowhere.
  *
- * A key that was found stays valid until it is released, also when it is revoked meanwhile: requests under way go on,
- * the next is refused. The gateway calls `find` for every request, so a revocation counts from the moment at which
- * `find` knows of it.
+ * A key that was found stays valid until it is released, even if it is revoked meanwhile: running requests continue,
+ * the next one is refused. The gateway calls `find` for every request, so a revocation takes effect as soon as `find`
+ * knows of it.
  */
 #ifndef BERTH_GATEWAY_KEYS_H
 #define BERTH_GATEWAY_KEYS_H
@@ -39,8 +39,8 @@ enum gateway_key_found {
     GATEWAY_KEY_FOUND,
     GATEWAY_KEY_UNKNOWN, /* 401: none, or revoked */
     GATEWAY_KEY_EXPIRED, /* 401, and says so */
-    GATEWAY_KEY_ASKING, /* somebody else is asked (TokenReview): the worker asks again every 10 ms, for 5 s at most */
-    GATEWAY_KEY_BUSY, /* 503: it cannot be told now */
+    GATEWAY_KEY_ASKING,  /* a TokenReview runs: the worker calls again every 10 ms, for 5 s */
+    GATEWAY_KEY_BUSY,    /* 503: whose token it is cannot be found out now */
 };
 
 struct gateway_keys {

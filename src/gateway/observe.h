@@ -1,9 +1,9 @@
 /*
- * observe: what happens to requests, told to whoever counts, logs or traces them: an interface of the gateway.
+ * observe: an interface of the gateway that reports what happens to requests, for metrics, logs and traces.
  *
  * Called on the workers' threads, with the number of the worker, so that an observer can keep one set of counters for
- * each worker without locks. It may not block. Views are valid during the call only. What clients and models wrote
- * (prompts, answers) is never told.
+ * each worker without locks. It may not block. Views are valid during the call only. Prompts and
+ * answers are never passed.
  */
 #ifndef BERTH_GATEWAY_OBSERVE_H
 #define BERTH_GATEWAY_OBSERVE_H
@@ -49,7 +49,7 @@ struct gateway_seen {
     int64_t held_ns; /* how long it waited for an endpoint; 0: not at all */
     int64_t sent_ns, first_ns,
         took_ns; /* to the server, the first byte of the answer's body, the end */
-    int64_t tokens_in, tokens_out, tokens_cached; /* from the server's usage; -1: not told */
+    int64_t tokens_in, tokens_out, tokens_cached; /* from the server's usage; -1: unknown */
     uint64_t bytes_in, bytes_out;                 /* of bodies, from and to the client */
     uint64_t events;                              /* of a stream of server-sent events */
     struct gateway_trace *trace;

@@ -1,6 +1,6 @@
 /*
- * origin: which web pages may ask the gateway (CORS). A browser asks before it sends a key for a page of another
- * origin; only pages of the origins that the gateway was started with are told yes, such as the dashboard's.
+ * origin: which web pages may call the gateway (CORS). Before a browser sends a key for a page of another origin it
+ * sends a preflight request; the gateway allows the origins that it was started with, such as the dashboard's.
  */
 #ifndef BERTH_GATEWAY_ORIGIN_H
 #define BERTH_GATEWAY_ORIGIN_H

@@ -1,4 +1,4 @@
-/* routes_yaml: see routes_yaml.h. Members are read by tables, so that one that is not known is told. */
+/* routes_yaml: see routes_yaml.h. Members are read by tables, so that an unknown one is refused. */
 #include "gateway/routes_yaml.h"
 
 #include <stddef.h>

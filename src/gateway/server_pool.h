@@ -2,7 +2,7 @@
  * server_pool: the servers of one model as one worker sees them: connections, load, health, budget of retries, and
  * the requests that wait for one of them. It joins core/route's pure parts to routes and to net/peers.
  *
- * A pool lives as long as its model is in the routes, and as long as a request holds it. servers[i] belongs to
+ * A pool is freed when its model has left the routes and no request holds it any more. servers[i] belongs to
  * endpoints.v[i].
  */
 #ifndef BERTH_GATEWAY_SERVER_POOL_H

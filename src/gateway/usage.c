@@ -26,7 +26,7 @@ static bool take_usage(yyjson_val *usage, struct token_usage *u) {
     return true;
 }
 
-/* ret_alone: `choices` is an empty list, and so nothing but the usage is told. */
+/* ret_alone: `choices` is an empty list, so the event has nothing but the usage. */
 static bool read_text(struct str json, struct token_usage *u, bool *ret_alone) {
     struct arena a;
     yyjson_doc *doc = NULL;

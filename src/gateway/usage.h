@@ -19,7 +19,7 @@
  * of those below stay far from overflowing. */
 enum { USAGE_EVENT_MAX = 256 << 10, USAGE_TOKENS_MAX = 1 << 24 };
 
-struct token_usage { /* -1: not told */
+struct token_usage { /* -1: not reported */
     int64_t in, out, cached;
 };
 #define USAGE_NONE ((struct token_usage){-1, -1, -1})

@@ -8,7 +8,7 @@
 /* On a ClusterQueue: the project that it was made for and goes with. */
 #define PROJECT_LABEL "berth.dev/project"
 
-/* Each is an exit code, after what went wrong was told. create connects, show is connected. */
+/* Each returns an exit code and prints errors. create connects itself; show needs a connection. */
 int project_create(struct cli *c, struct str name);
 int project_show(struct cli *c, struct str name);
 

@@ -28,7 +28,7 @@ struct team_members {
 /* "NAME" or "NAME:ROLE", where ROLE is view, edit or admin, and edit if there is none. A name with a colon needs the
  * role behind it. ERR_BAD_REQUEST names the option. The views live as long as text. */
 int team_parse(const char *option, const char *text, struct team_member *ret, struct err *err);
-/* The options --member and --group of this command line; an exit code, after what is wrong was told. */
+/* The options --member and --group of this command line; returns an exit code; errors are printed. */
 int team_read(struct cli *c, struct team_members *ret);
 
 /* Gives m its role in the project and takes its others there (of this file's bindings) away. 0 or an error code. */
@@ -38,7 +38,7 @@ int team_set(struct cli *c, struct str project, const struct team_member *m);
 void team_each(yyjson_val *binding, void (*found)(void *ctx, const struct team_member *m),
                void *ctx);
 
-/* Whether a namespace is the server's own, not a project of people. */
+/* Whether a namespace belongs to the server itself and is no project. */
 bool team_is_system(struct str ns);
 
 #define TEAM_OPTIONS                                                                               \

@@ -147,7 +147,7 @@ void serve_ask(struct serve_look *l) {
     }
     q = q ? q : question_new(l, sort);
     if (q == NULL) {
-        return; /* the Workload's own words are told */
+        return; /* the status then has the message of the Workload's condition */
     }
     if (!q->pending && !str_is(v->workload->name, q->workload)) {
         snprintf(q->workload, sizeof q->workload, "%.*s", STR_ARG(v->workload->name));

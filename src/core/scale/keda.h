@@ -11,7 +11,7 @@
 #include "api/scaling/view_keda.h"
 #include "base/arena.h"
 
-/* What a ScaledObject is told to do by annotations, whatever its triggers say. */
+/* What annotations make a ScaledObject do, whatever its triggers say. */
 struct keda_orders {
     bool paused, paused_in, paused_out, forced;
 };

@@ -1,6 +1,6 @@
 /*
- * keda_admit: what KEDA's webhook says of a ScaledObject, beside what its schema says: conflicts with others, bounds,
- * fallbacks, formulas, names and triggers. Its checks stop at the first fault of each sort, and so do these.
+ * keda_admit: the checks of KEDA's webhook for a ScaledObject, beyond its schema: conflicts with others, bounds,
+ * fallbacks, formulas, names and triggers. Like KEDA's, they stop at the first fault of each sort.
  */
 #ifndef BERTH_CORE_KEDA_ADMIT_H
 #define BERTH_CORE_KEDA_ADMIT_H

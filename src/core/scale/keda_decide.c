@@ -225,7 +225,7 @@ static int when_idle(const struct keda_request *r, struct arena *a, struct keda_
     return 0;
 }
 
-/* The owned HPA's own condition, told of here too. */
+/* The condition of the owned HPA, repeated here. */
 static int hpa_health(const struct keda_request *r, struct arena *a, struct keda_answer *ret) {
     const struct condition *c = r->hpa;
     if (c == NULL) {

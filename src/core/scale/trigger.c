@@ -275,7 +275,7 @@ static bool has(const struct trigger *t, const char *param) {
     return trigger_text(t, param).n > 0;
 }
 
-/* Scopes lose their blanks; the first mode that lacks a credential is told of. */
+/* Scopes lose their blanks; the first mode that lacks a credential is reported. */
 static void check_auth(struct trigger_reader *r) {
     static const struct {
         const char *mode, *a, *b, *told;

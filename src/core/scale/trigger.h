@@ -3,7 +3,7 @@
  * (pkg/scalers/scalersconfig/typed_config.go), all faults at once; and the metric of the HPA that follows.
  *
  * Known here: cpu, memory, cron, prometheus, metrics-api, kubernetes-workload. A value is trimmed, and an empty one is
- * absent; metadata that nobody knows are let be.
+ * absent; unknown metadata is ignored, as in KEDA.
  */
 #ifndef BERTH_CORE_TRIGGER_H
 #define BERTH_CORE_TRIGGER_H

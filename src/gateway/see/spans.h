@@ -1,5 +1,5 @@
 /*
- * spans: what is told to a collector of traces: one span for each request whose trace is sampled, as OTLP over HTTP in
+ * spans: the spans for a collector of traces: one for each request whose trace is sampled, as OTLP over HTTP in
  * JSON takes it.
  *
  * Workers put spans into a bounded queue; whoever has a loop takes them out in batches, as the body of a request to

@@ -1,8 +1,8 @@
 /*
  * witness: the gateway's observer: counts, a line in the access log, trace context for the server, and spans.
  *
- * A traceparent that came is passed on with a span of the gateway between. Where none came, one is made up if spans
- * are collected and the sampling says so. A client that is sampled is: its decision is kept.
+ * A request's traceparent is passed on with the gateway's span as the parent. A request without one gets a new trace
+ * if spans are collected and the sampling selects it. The sampling decision of a client's traceparent is kept.
  */
 #ifndef BERTH_GATEWAY_WITNESS_H
 #define BERTH_GATEWAY_WITNESS_H

@@ -1,11 +1,10 @@
 /*
- * http_peer: servers that are asked over plain HTTP/1.1, on the loop: connections that are kept and used again, and
- * questions whose answers come in parts, as they arrive. For proxies: no redirects, no decoding, no cookies, no
- * copies.
+ * http_peer: an HTTP/1.1 client on the loop, for proxies: connections are kept and reused, and the answer to a request
+ * (here: a question) is delivered in parts as it arrives. No redirects, no decoding, no cookies, no copies.
  *
- * One question at a time on a connection. The body of an answer is given to `body` in views of the read buffer; who
- * cannot take more calls http_ask_pause, and after that gets at most what has been read already. A connection whose
- * question was cancelled, or whose answer was not understood, is closed: the server sees it at once.
+ * A connection carries one question at a time. The body of an answer is passed to `body` in views of the read buffer. A
+ * caller that cannot take more calls http_ask_pause, and then gets at most what has been read already. The connection
+ * of a question that was cancelled, or whose answer was not understood, is closed, which the server sees at once.
  */
 #ifndef BERTH_NET_PEERS_HTTP_PEER_H
 #define BERTH_NET_PEERS_HTTP_PEER_H

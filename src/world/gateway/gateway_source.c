@@ -172,7 +172,7 @@ static void trim(const struct kind *k, yyjson_mut_val *obj) {
 
 static void on_marked(void *ctx, const struct kube_reply *r) {
     struct gateway_source *s = ctx;
-    (void)r; /* the key may be gone; the next use is told anew */
+    (void)r; /* the key may be gone; the next use is written again */
     s->marks--;
 }
 

@@ -19,7 +19,7 @@ struct key_project {
     int32_t weight, priority_max;
 };
 
-/* What a Namespace says; absent or broken: no limit, weight 1, priority 0. Broken ones are told to log (may be
+/* What a Namespace says; absent or broken: no limit, weight 1, priority 0. Broken ones are logged to log (may be
  * NULL). */
 struct key_project key_project_of(const struct mirror *m, struct str ns, struct log *log);
 

@@ -54,7 +54,7 @@ struct model_routes {
     size_t n_wakes;
 };
 
-/* ERR_NOMEM. What cannot be added (two models of one name) is told to log, and left out. The wakes lie in the arena;
+/* ERR_NOMEM. What cannot be added (two models of one name) is logged and left out. The wakes lie in the arena;
  * the table's reference is the caller's. */
 int model_routes_make(const struct mirror *m, struct arena *a, struct log *log,
                       struct model_routes *ret, struct err *err);
