@@ -253,6 +253,19 @@ def test_as_a_user(program, kubectl):
         none_crossed(attack(b, env), shared_network(b))
 
 
+def test_probes_as_a_user(program, kubectl):
+    """Without root, in a user namespace: a probe reaches the pod in its own network, and the pod becomes ready."""
+    need_root()
+    serve = "exec python3 -m http.server 8080"
+    with UserBerth(program, kubectl) as b:
+        b.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probed"}, "spec": {
+            "terminationGracePeriodSeconds": 1, "containers": [{
+                "name": "main", "image": "none", "command": ["sh", "-c", serve],
+                "readinessProbe": {"httpGet": {"path": "/", "port": 8080}, "periodSeconds": 1}}]}})
+        wait_for("a ready pod", lambda: any(c["type"] == "Ready" and c["status"] == "True" for c in
+                                            b.get("pod", "probed")["status"].get("conditions", [])), 30)
+
+
 def test_where_nothing_is_allowed(program, kubectl):
     """Neither root nor user namespaces: pods run, Landlock keeps them from Berth's files and each other's, and what is missing
     is told."""

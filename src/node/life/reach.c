@@ -1,7 +1,8 @@
 /*
  * reach: see reach.h. A socket belongs for ever to the network that it was made in: one of the pod's network reaches
- * the pod's own address and 127.0.0.1 alike, whoever holds it. Root goes there and back for it. Without root there is
- * no way back into the machine's network, so that a child goes and hands the socket over.
+ * the pod's own address and 127.0.0.1 alike, whoever holds it. Root goes there and back for it. Without root, or as
+ * root of a user namespace, there is no way back into the machine's network, so that a child goes and hands the socket
+ * over.
  */
 #include "node/life/reach.h"
 
@@ -95,11 +96,17 @@ static int by_child(int family) {
     return fd;
 }
 
+/* Whether this process may enter its own network again: tried by entering it now, when it is there. Root of a user
+ * namespace has the user id 0 and may not, since the machine's network belongs to another. */
+static bool may_return(void) {
+    return setns(own, CLONE_NEWNET) == 0;
+}
+
 static int make_socket(int family) {
     if (theirs == -1) {
         return plain_socket(family);
     }
-    if (geteuid() != 0) {
+    if (!may_return()) {
         return by_child(family);
     }
     if (setns(theirs, CLONE_NEWNET) == -1) {
