@@ -3,9 +3,11 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -17,12 +19,29 @@ enum { ARGS_MAX = 16 + 2 * ORIGINS_MAX };
 
 struct gateway_child {
     struct node_child *child;
+    int claim; /* of the address */
     char program[PATH_BYTES], listen[96], url[112];
     const char *argv[ARGS_MAX];
 };
 
-/* A port of the host that nobody listens on: `port`, or any when it is 0. */
-static int free_port(const char *host, uint16_t port, uint16_t *ret, struct err *err) {
+/* Claims an address among all Berths of this network namespace, for as long as the descriptor is open; -1: another one
+ * has it. The workers of gateways share their port (SO_REUSEPORT), so that the kernel would let the children of two
+ * `berth up` that start at the same time share it as well. */
+static int claim(const char *host, uint16_t port) {
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int n = snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "berth-gateway/%s/%u", host, port);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    if (fd != -1 && bind(fd, (struct sockaddr *)&at, size) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* A port of the host that nobody listens on, claimed: `port`, or any when it is 0. */
+static int free_port(const char *host, uint16_t port, uint16_t *ret, int *ret_claim,
+                     struct err *err) {
     struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
     bool v6 = strchr(host, ':') != NULL;
@@ -39,9 +58,12 @@ static int free_port(const char *host, uint16_t port, uint16_t *ret, struct err 
         }
         return err_sys(err, e, "--gateway: listen on %s, port %u", host, port);
     }
-    close(fd);
     *ret = ntohs(v6 ? six.sin6_port : four.sin_port);
-    return 0;
+    *ret_claim = claim(host, *ret);
+    close(fd);
+    return *ret_claim != -1
+               ? 0
+               : err_sys(err, EADDRINUSE, "--gateway: listen on %s, port %u", host, *ret);
 }
 
 int gateway_child_start(const struct gateway_child_options *o, struct gateway_child **ret,
@@ -49,17 +71,22 @@ int gateway_child_start(const struct gateway_child_options *o, struct gateway_ch
     const char *host = o->address->host;
     bool v6 = strchr(host, ':') != NULL;
     uint16_t port = 0;
-    int r = free_port(host, o->address->port, &port, err);
+    int claimed = -1, r = free_port(host, o->address->port, &port, &claimed, err);
     if (r != 0 && !o->chosen) {
-        r = free_port(host, 0, &port, err);
+        r = free_port(host, 0, &port, &claimed, err);
     }
     struct gateway_child *c = r == 0 ? mem_zalloc(sizeof *c) : NULL;
     if (c == NULL) {
+        if (claimed != -1) {
+            close(claimed);
+        }
         return r ? r : err_set(err, ERR_NOMEM, "no memory for the gateway");
     }
+    c->claim = claimed;
     ssize_t len = readlink("/proc/self/exe", c->program, sizeof c->program - 1);
     if (len <= 0) {
         r = err_sys(err, errno, "find this program");
+        close(c->claim);
         mem_free(c);
         return r;
     }
@@ -77,6 +104,7 @@ int gateway_child_start(const struct gateway_child_options *o, struct gateway_ch
     }
     r = node_child_start(o->loop, o->log, c->program, c->argv, &c->child, err);
     if (r != 0) {
+        close(c->claim);
         mem_free(c);
         return r;
     }
@@ -91,6 +119,7 @@ void gateway_child_stop(struct gateway_child *c, void (*stopped)(void *ctx), voi
 void gateway_child_free(struct gateway_child *c) {
     if (c != NULL) {
         node_child_free(c->child);
+        close(c->claim);
         mem_free(c);
     }
 }

@@ -1,8 +1,8 @@
 /*
  * gateway_child: `berth gateway` as a child process of `berth up`, on an address that is known before it starts.
  *
- * Where the user chose no port and the usual one is taken, another free one is: it is looked for by binding, and given
- * up again for the child.
+ * Where the user chose no port and the usual one is taken, another free one is: it is looked for by binding, claimed
+ * among all Berths of the machine, and given up again for the child.
  */
 #ifndef BERTH_WORLD_GATEWAY_CHILD_H
 #define BERTH_WORLD_GATEWAY_CHILD_H
