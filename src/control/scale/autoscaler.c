@@ -13,7 +13,7 @@
 
 enum { AUTOSCALERS, PODS, SCALED }; /* of the row's kinds */
 enum { WRITE_SCALE = 1, WRITE_STATUS };
-enum { EVERY_S = 15, LOOK_BYTES = 64 << 20 };
+enum { EVERY_S = 15, LOOK_BYTES = 64 << 20, RIVALS_MAX = 500 };
 
 /* One look, with all that it points to. */
 struct autoscaler_look {
@@ -91,13 +91,18 @@ struct autoscaler_rivals {
     struct autoscaler *c;
     struct autoscaler_look *l;
     struct hpa_rival *v;
-    size_t n, cap;
+    size_t n, cap, looked;
     bool failed;
 };
 
+/* Of the same namespace, by name: the first RIVALS_MAX are compared. Each look at an autoscaler makes this round, so
+ * that all of a namespace together would cost the square of their number. */
 static bool add_rival(void *ctx, const struct object *o) {
     struct autoscaler_rivals *r = ctx;
     struct autoscaler_entry *e = map_get(&r->c->entries, key_text(&r->l->arena, o->ns, o->name));
+    if (r->looked++ == RIVALS_MAX) {
+        return false;
+    }
     if (str_eq(o->name, r->l->object->name) || e == NULL || e->selector == NULL) {
         return true;
     }
