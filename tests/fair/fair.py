@@ -143,7 +143,7 @@ def test_objects(b):
     want = got["metadata"]["uid"], level["metadata"]["uid"]
     check(uids(ann) == want, f"{uids(ann)} {want}")
     check(uids(ann, "/api/v1/namespaces/default/services") == of("global-default", "global-default"), "others are as before")
-    for path, change in ((FLOW + "/flowschemas/ann", {"spec": {"matchingPrecedence": 0}}),
+    for path, change in ((FLOW + "/flowschemas/ann", {"spec": {"matchingPrecedence": 10001}}),
                          (FLOW + "/prioritylevelconfigurations/narrow", {"spec": {"type": "Exempt"}}),
                          (FLOW + "/prioritylevelconfigurations/narrow",
                           {"spec": {"limited": {"nominalConcurrencyShares": -1}}})):

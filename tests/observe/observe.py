@@ -116,7 +116,7 @@ def refused(program, root):
     done = subprocess.run([program, "up", "--data", data, "--config", path], capture_output=True, text=True,
                           timeout=30, check=False)
     check(done.returncode == 1, f"a wrong file: exit {done.returncode}")
-    check('resources.quotaCheckStrategy: "Maybe" is not one of BlockUndeclared, IgnoreUndeclared' in done.stderr,
+    check('resources.quotaCheckStrategy: Unsupported value: "Maybe": supported values: "BlockUndeclared", "IgnoreUndeclared"' in done.stderr,
           done.stderr)
     check(not os.path.exists(data), "a wrong file left a data folder behind")
 
