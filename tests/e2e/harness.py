@@ -116,7 +116,10 @@ class Berth:
         return done.stdout if ok else done
 
     def get(self, *args):
-        return json.loads(self.kubectl("get", *args, "-o", "json"))
+        got = json.loads(self.kubectl("get", *args, "-o", "json"))
+        if got.get("kind") == "Job":
+            got.setdefault("status", {}) # a Job has none until its controller has looked at it
+        return got
 
     def apply(self, *objects):
         return self.kubectl("apply", "-f", "-", stdin="\n---\n".join(json.dumps(o) for o in objects))
