@@ -69,7 +69,7 @@ test('workloads: the list and one of them, with its events', async () => {
 });
 
 test('logs follow what a job prints, until one scrolls away or it ends', async () => {
-  apply(job('red', 'talker', 'i=0; while [ $i -lt 180 ]; do i=$((i+1)); echo "line $i"; sleep 0.1; done', { gpu: SLICE }));
+  apply(job('red', 'talker', 'i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo "line $i"; sleep 0.1; done', { gpu: SLICE }));
   await admitted('red', 'talker');
   const page = await person();
   await signIn(page, 'alice');
@@ -104,7 +104,7 @@ test('logs follow what a job prints, until one scrolls away or it ends', async (
   await axe(page, 'workload-log');
   await page.getByText('The container has ended').waitFor({ timeout: 60_000 });
   await eventually(async () => assert.deepEqual(await read(), kubectl('logs', 'job/talker', '-n', 'red').trim().split('\n')));
-  assert.equal((await read()).length, 180);
+  assert.equal((await read()).length, 300);
   await eventually(async () => assert.ok(await page.getByText('succeeded').count()));
   assert.equal(get('job', 'talker', '-n', 'red').status.succeeded, 1);
   await remove('red', 'talker');
