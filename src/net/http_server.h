@@ -35,9 +35,8 @@ struct http_server_options {
     int64_t header_ms, body_ms, idle_ms, write_ms;
     size_t out_max, connections_max;
     size_t out_total; /* of all connections together; 0: LIMIT_HTTP_OUT_TOTAL */
-    /* Of bodies that are being sent, all together and of one user, and connections of one user; 0:
-     * LIMIT_HTTP_BODY_TOTAL,
-     * _BODY_ACCOUNT, _CONNECTIONS_ACCOUNT. */
+    /* Bytes of bodies that are being sent, of all users together and of one, and connections of one user; 0:
+     * LIMIT_HTTP_BODY_TOTAL, _BODY_ACCOUNT, _CONNECTIONS_ACCOUNT. */
     size_t bodies_max, bodies_account_max, connections_account_max;
     /* Several servers, of several threads or processes, listen on one port; the kernel deals connections out. */
     bool share_port;
@@ -96,8 +95,8 @@ void http_set_user(struct http_request *r, void *user, void (*closed)(void *user
 void *http_user(const struct http_request *r);
 
 /* ---- the answer ---- */
-/* Adds a header to the answer to come; name and value are copied; CR, LF and NUL in them are refused (ERR_INVALID).
- * */
+/* Adds a header to the answer to come; name and value are copied; CR, LF and NUL in them are refused
+ * (ERR_INVALID). */
 int http_add_header(struct http_request *r, const char *name, struct str value);
 /* The whole answer. Bytes are copied (or written at once). HEAD gets the headers alone. */
 void http_respond(struct http_request *r, int status, const char *content_type, struct str body);

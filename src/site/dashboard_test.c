@@ -174,6 +174,20 @@ static void sign_in(struct bed *b) {
     bed_with(b, NULL, NULL, NULL);
 }
 
+/* Pages may ask the gateway at its address, and nothing else but their own server. */
+static void test_gateway(void **state) {
+    struct bed *b = *state;
+    ASK("GET", "/dashboard/", "", 200);
+    assert_true(str_contains(bed_header(b, "Content-Security-Policy"), STR("connect-src 'self';")));
+    dashboard_set_gateway(b->dashboard, STR("http://127.0.0.1:8091"));
+    ASK("GET", "/dashboard/", "", 200);
+    assert_true(str_contains(bed_header(b, "Content-Security-Policy"),
+                             STR("connect-src 'self' http://127.0.0.1:8091;")));
+    sign_in(b);
+    ASK("GET", "/dashboard/session", "", 200);
+    assert_true(str_contains(buf_view(&b->body), STR("\"gateway\":\"http://127.0.0.1:8091\"")));
+}
+
 static void test_sign_in_and_out(void **state) {
     struct bed *b = *state;
     ASK("GET", "/dashboard/session", "", 401);
@@ -185,6 +199,7 @@ static void test_sign_in_and_out(void **state) {
     assert_false(str_contains(cookie, STR("good"))); /* the token stays here */
     assert_true(str_contains(buf_view(&b->body), STR("\"user\":\"ana\",\"groups\":[\"vision\"]")));
     assert_true(str_contains(buf_view(&b->body), STR("\"world\":\"test\"")));
+    assert_false(str_contains(buf_view(&b->body), STR("gateway")));
     assert_str_eq(bed_header(b, "Cache-Control"), STR("no-store"));
     ASK("GET", "/dashboard/session", "", 200);
     ASK("GET", "/api/v1/pods", "", 200);
@@ -454,6 +469,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_pages, setup, teardown),
         cmocka_unit_test_setup_teardown(test_forms, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_gateway, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sign_in_and_out, setup, teardown),
         cmocka_unit_test_setup_teardown(test_from_elsewhere, setup, teardown),
         cmocka_unit_test_setup_teardown(test_proxy, setup, teardown),

@@ -13,12 +13,12 @@
 #include "base/mem.h"
 #include "gateway/origin.h"
 #include "world/kit/paths.h"
-#include "world/up/node_child.h"
+#include "world/up/verb_child.h"
 
 enum { ARGS_MAX = 16 + 2 * ORIGINS_MAX };
 
 struct gateway_child {
-    struct node_child *child;
+    struct verb_child *child;
     int claim; /* of the address */
     char program[PATH_BYTES], listen[96], url[112];
     const char *argv[ARGS_MAX];
@@ -96,13 +96,16 @@ int gateway_child_start(const struct gateway_child_options *o, struct gateway_ch
     const char *const argv[ARGS_MAX] = {
         "berth",       "gateway",   "--with-parent", "--listen", c->listen, "--kubeconfig",
         o->kubeconfig, "--pods-of", o->data,         "--drain",  "5s",      NULL};
+    size_t n = 0;
     memcpy(c->argv, argv, sizeof argv);
-    size_t n = 11;
+    while (c->argv[n] != NULL) {
+        n++;
+    }
     for (size_t i = 0; i < o->n_origins && i < ORIGINS_MAX; i++) {
         c->argv[n++] = "--allow-origin";
         c->argv[n++] = o->origins[i];
     }
-    r = node_child_start(o->loop, o->log, c->program, c->argv, &c->child, err);
+    r = verb_child_start(o->loop, o->log, c->program, c->argv, &c->child, err);
     if (r != 0) {
         close(c->claim);
         mem_free(c);
@@ -113,12 +116,12 @@ int gateway_child_start(const struct gateway_child_options *o, struct gateway_ch
 }
 
 void gateway_child_stop(struct gateway_child *c, void (*stopped)(void *ctx), void *ctx) {
-    node_child_stop(c->child, stopped, ctx);
+    verb_child_stop(c->child, stopped, ctx);
 }
 
 void gateway_child_free(struct gateway_child *c) {
     if (c != NULL) {
-        node_child_free(c->child);
+        verb_child_free(c->child);
         close(c->claim);
         mem_free(c);
     }

@@ -42,9 +42,9 @@
 #include "world/up/gateway_child.h"
 #include "world/up/identity.h"
 #include "world/up/kubeconfig.h"
-#include "world/up/node_child.h"
 #include "world/up/pki.h"
 #include "world/up/up_options.h"
+#include "world/up/verb_child.h"
 
 enum {
     STOP_GRACE_MS = 5000,
@@ -88,7 +88,7 @@ struct up {
     struct control *control;
     struct panel *panel; /* the dashboard */
     struct admin_socket *admin;
-    struct node_child *node;
+    struct verb_child *node;
     struct gateway_child *gateway;
     char program[PATH_BYTES];
     const char *node_argv[NODE_ARGS];
@@ -120,7 +120,7 @@ static void node_stopped(void *ctx) {
 static void gateway_stopped(void *ctx) {
     struct up *u = ctx;
     if (u->node) {
-        node_child_stop(u->node, node_stopped, u);
+        verb_child_stop(u->node, node_stopped, u);
     } else {
         node_stopped(u);
     }
@@ -358,7 +358,7 @@ static int start_node(struct up *u, struct err *err) {
         return err_sys(err, errno, "find this program");
     }
     u->program[len] = 0;
-    return node_child_start(u->loop, &u->log.log, u->program, u->node_argv, &u->node, err);
+    return verb_child_start(u->loop, &u->log.log, u->program, u->node_argv, &u->node, err);
 }
 
 /* ---- the dashboard ---- */
@@ -697,7 +697,7 @@ static void release(struct up *u) {
     store_close(u->store);
     admin_socket_close(u->admin);
     gateway_child_free(u->gateway);
-    node_child_free(u->node);
+    verb_child_free(u->node);
     panel_close(u->panel);
     server_free(u->server);
     worker_free(u->reader);

@@ -1,5 +1,5 @@
-/* node_child: the node agent as a supervised child. See node_child.h. */
-#include "world/up/node_child.h"
+/* verb_child: see verb_child.h. */
+#include "world/up/verb_child.h"
 
 #include <signal.h>
 
@@ -7,7 +7,7 @@
 
 enum { BACKOFF_FIRST_MS = 200, BACKOFF_MAX_MS = 30000, HEALTHY_MS = 60000, KILL_AFTER_MS = 10000 };
 
-struct node_child {
+struct verb_child {
     struct loop *loop;
     struct log *log;
     const char *program;
@@ -20,9 +20,9 @@ struct node_child {
     void *stopped_ctx;
 };
 
-static int spawn(struct node_child *c, struct err *err);
+static int spawn(struct verb_child *c, struct err *err);
 
-static void finish_stop(struct node_child *c) {
+static void finish_stop(struct verb_child *c) {
     struct clock *clock = loop_clock(c->loop);
     clock->timer_stop(c->timer);
     if (c->stopped) {
@@ -31,7 +31,7 @@ static void finish_stop(struct node_child *c) {
     }
 }
 
-static void again_later(struct node_child *c) {
+static void again_later(struct verb_child *c) {
     struct clock *clock = loop_clock(c->loop);
     if (clock_mono(clock) - c->started_ns > HEALTHY_MS * NS_PER_MS) {
         c->backoff_ms = BACKOFF_FIRST_MS;
@@ -41,7 +41,7 @@ static void again_later(struct node_child *c) {
 }
 
 static void exited(void *ctx, int pid, int64_t status, int signum) {
-    struct node_child *c = ctx;
+    struct verb_child *c = ctx;
     loop_child_free(TAKE(c->child));
     if (c->stopping) {
         finish_stop(c);
@@ -52,14 +52,14 @@ static void exited(void *ctx, int pid, int64_t status, int signum) {
     again_later(c);
 }
 
-static int spawn(struct node_child *c, struct err *err) {
+static int spawn(struct verb_child *c, struct err *err) {
     struct child_options o = {.file = c->program, .argv = c->argv, .fds = {-1, 2, 2}, .n_fds = 3};
     c->started_ns = clock_mono(loop_clock(c->loop));
     return loop_spawn(c->loop, &o, exited, c, &c->child, err);
 }
 
 static void fire(void *ctx) {
-    struct node_child *c = ctx;
+    struct verb_child *c = ctx;
     struct err err;
     if (c->stopping) {
         loop_child_kill(c->child, SIGKILL);
@@ -69,26 +69,26 @@ static void fire(void *ctx) {
     }
 }
 
-int node_child_start(struct loop *l, struct log *log, const char *program, const char *const *argv,
-                     struct node_child **ret, struct err *err) {
-    struct node_child *c = mem_zalloc(sizeof(*c));
+int verb_child_start(struct loop *l, struct log *log, const char *program, const char *const *argv,
+                     struct verb_child **ret, struct err *err) {
+    struct verb_child *c = mem_zalloc(sizeof(*c));
     if (c == NULL) {
         return err_set(err, ERR_NOMEM, "child process: no memory");
     }
-    *c = (struct node_child){
+    *c = (struct verb_child){
         .loop = l, .log = log, .program = program, .argv = argv, .backoff_ms = BACKOFF_FIRST_MS};
     struct clock *clock = loop_clock(l);
     c->timer = clock->timer_new(clock, fire, c);
     int r = c->timer ? spawn(c, err) : err_set(err, ERR_NOMEM, "child process: no memory");
     if (r != 0) {
-        node_child_free(c);
+        verb_child_free(c);
         return r;
     }
     *ret = c;
     return 0;
 }
 
-void node_child_stop(struct node_child *c, void (*stopped)(void *ctx), void *ctx) {
+void verb_child_stop(struct verb_child *c, void (*stopped)(void *ctx), void *ctx) {
     struct clock *clock = loop_clock(c->loop);
     c->stopping = true;
     c->stopped = stopped;
@@ -102,7 +102,7 @@ void node_child_stop(struct node_child *c, void (*stopped)(void *ctx), void *ctx
     clock->timer_start(c->timer, KILL_AFTER_MS * NS_PER_MS);
 }
 
-void node_child_free(struct node_child *c) {
+void verb_child_free(struct verb_child *c) {
     if (c == NULL) {
         return;
     }
