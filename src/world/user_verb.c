@@ -14,40 +14,12 @@
 #include "server/auth/policy.h"
 #include "wire/text/base64.h"
 #include "wire/text/time.h"
+#include "world/kit/token_options.h"
 #include "world/kit/verbs.h"
 
-#define TIME_DEFAULT (24 * 3600 * NS_PER_SEC)
-#define TIME_MIN (60 * NS_PER_SEC)
-#define TIME_MAX (365 * 24 * 3600 * NS_PER_SEC)
-
-enum { GROUPS_OF_TOKEN_MAX = 32, PROJECTS_MAX = 64 };
+enum { PROJECTS_MAX = 64 };
 
 /* ---- a token ---- */
-
-static int read_time(struct cli *c, int64_t *ret) {
-    const char *text = cli_value(&c->args, "time");
-    *ret = TIME_DEFAULT;
-    if (text &&
-        (duration_parse(str_of(text), ret, NULL) != 0 || *ret < TIME_MIN || *ret > TIME_MAX)) {
-        return cli_usage(c, "--time: \"%s\": expected a duration from 1m to 8760h, like 90m or 24h",
-                         text);
-    }
-    return CLI_OK;
-}
-
-static int read_groups(struct cli *c, struct str groups[GROUPS_OF_TOKEN_MAX],
-                       struct str_list *ret) {
-    const char *g;
-    *ret = (struct str_list){.v = groups};
-    for (size_t i = 0; (g = cli_nth(&c->args, "group", i)) != NULL; i++) {
-        if (i == GROUPS_OF_TOKEN_MAX || g[0] == 0) {
-            return cli_usage(c, "--group: expected at most %d names, none of them empty",
-                             GROUPS_OF_TOKEN_MAX);
-        }
-        groups[ret->n++] = str_of(g);
-    }
-    return CLI_OK;
-}
 
 static void tell_token(struct cli *c, struct str name, struct str token, struct str secret,
                        int64_t ends) {
@@ -108,11 +80,11 @@ static int join(struct cli *c, struct str name) {
 }
 
 static int add(struct cli *c, struct str name) {
-    struct str groups[GROUPS_OF_TOKEN_MAX];
+    struct str groups[TOKEN_GROUPS_MAX];
     struct str_list list;
     int64_t lasts;
-    int code = read_time(c, &lasts);
-    code = code ? code : read_groups(c, groups, &list);
+    int code = token_time(c, &lasts);
+    code = code ? code : token_groups(c, groups, &list);
     code = code ? code : cli_connect(c);
     code = code ? code : join(c, name);
     return code ? code : make_token(c, name, &list, lasts);
