@@ -1,4 +1,7 @@
-/* token_options: --time and --group of the verbs that make tokens. Each returns CLI_OK, or the exit status of a wrong command line and has said why. */
+/*
+ * token_options: --time and --group of the verbs that make tokens. Each returns CLI_OK, or the exit status of a wrong
+ * command line and has said why.
+ */
 #ifndef BERTH_WORLD_TOKEN_OPTIONS_H
 #define BERTH_WORLD_TOKEN_OPTIONS_H
 
