@@ -309,12 +309,17 @@ static enum work look(struct autoscaler *c, const struct object *o) {
     if (rc == 0) {
         return carry_out(c, e, l);
     }
-    if (rc != ERR_NOMEM) {
+    if (rc == ERR_NOMEM) { /* of no use before the next look: to try costs as much as a look */
+        recorder_event(c->base.recorder, o, EVENT_WARNING, "FailedGetPods",
+                       "its metrics and the pods of its target do not fit into the %d MiB of one "
+                       "look: nothing is scaled",
+                       LOOK_BYTES >> 20);
+    } else {
         log_error(c->base.env.log, "autoscaler %.*s/%.*s: %s", STR_ARG(o->ns), STR_ARG(o->name),
                   err.text);
     }
     look_free(l);
-    return rc == ERR_NOMEM ? WORK_RETRY : WORK_OK;
+    return WORK_OK;
 }
 
 static enum work step(void *self, struct work_key key) {
@@ -359,6 +364,7 @@ static void release(void *self) {
 const struct controller_row autoscaler_controller = {
     .name = "autoscaling",
     .set = CONTROL_AUTOSCALING,
+    .budget = 8, /* looks: each may read 64 MiB of pods */
     .who = "horizontal-pod-autoscaler",
     CONTROLLER_KINDS([AUTOSCALERS] = {"autoscaling", "HorizontalPodAutoscaler", changed,
                                       .first = true, .embedded = true, .may = MAY_STATUS},

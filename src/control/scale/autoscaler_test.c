@@ -56,13 +56,13 @@ static void autoscaler(struct fixture *f, const char *name, const char *of) {
     fake_world_put(&f->world, json);
 }
 
-static void lone_pod(struct fixture *f, const char *app) {
+static void pod(struct fixture *f, const char *name, const char *app) {
     char json[512];
     snprintf(json, sizeof(json),
-             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":"
+             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
              "\"team\",\"labels\":{\"app\":\"%s\"}},\"spec\":{\"containers\":[{\"name\":\"c\","
              "\"image\":\"i\"}]}}",
-             app);
+             name, app);
     fake_world_put(&f->world, json);
 }
 
@@ -148,7 +148,7 @@ static void rivals_stop_each_other(void **state) {
     setup(&f);
     target(&f, "one", "x", 2);
     target(&f, "two", "x", 2);
-    lone_pod(&f, "x");
+    pod(&f, "p", "x");
     autoscaler(&f, "one", "one");
     autoscaler(&f, "two", "two");
     looks(&f);
@@ -169,7 +169,7 @@ static void so_many_are_compared(void **state) {
     target(&f, "first", "x", 2);
     target(&f, "beyond", "y", 2);
     target(&f, "last", "y", 2);
-    lone_pod(&f, "y");
+    pod(&f, "p", "y");
     for (int i = 0; i < COMPARED; i++) {
         snprintf(name, sizeof(name), "a%03d", i);
         autoscaler(&f, name, "first");
@@ -185,10 +185,72 @@ static void so_many_are_compared(void **state) {
     teardown(&f);
 }
 
+/* Of many pods and many others, so many pairs are compared: here 300 times more than 333 are too many. */
+static void so_many_pairs_are_compared(void **state) {
+    enum { PODS = 300, OTHERS = 400 };
+    struct fixture f;
+    char name[32];
+    setup(&f);
+    target(&f, "first", "x", 2);
+    target(&f, "beyond", "y", 2);
+    target(&f, "last", "y", 2);
+    for (int i = 0; i < PODS; i++) {
+        snprintf(name, sizeof(name), "p%d", i);
+        pod(&f, name, "y");
+    }
+    for (int i = 0; i < OTHERS; i++) {
+        snprintf(name, sizeof(name), "a%03d", i);
+        autoscaler(&f, name, "first");
+    }
+    autoscaler(&f, "beyond", "beyond");
+    autoscaler(&f, "last", "last");
+    looks(&f);
+    looks(&f);
+    assert_string_equal(reason(&f, "last", "ScalingActive"), "FailedGetResourceMetric");
+    for (int i = 0; i < OTHERS / 4; i++) {
+        snprintf(name, sizeof(name), "a%03d", i);
+        fake_world_delete(&f.world, "HorizontalPodAutoscaler", "team", name, "Background");
+    }
+    looks(&f);
+    assert_string_equal(reason(&f, "last", "ScalingActive"), "AmbiguousSelector");
+    teardown(&f);
+}
+
+/* Too much to read is told, and is tried again at the next look alone. */
+static void too_much_is_told(void **state) {
+    enum { PODS = 80, NOTE = 1000000 };
+    struct fixture f;
+    struct buf b;
+    setup(&f);
+    target(&f, "web", "x", 5);
+    for (int i = 0; i < PODS; i++) {
+        buf_init(&b, 0);
+        buf_f(&b,
+              "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p%d\","
+              "\"namespace\":\"team\",\"labels\":{\"app\":\"x\"},\"annotations\":{\"n\":\"",
+              i);
+        for (int j = 0; j < NOTE; j++) {
+            buf_ch(&b, 'x');
+        }
+        buf_c(&b, "\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}");
+        fake_world_put(&f.world, buf_cstr(&b));
+        buf_release(&b);
+    }
+    autoscaler(&f, "web", "web");
+    looks(&f);
+    int64_t told = fake_world_events(&f.world, "FailedGetPods");
+    assert_true(told >= 1 && told <= 2);
+    looks(&f);
+    assert_true(fake_world_events(&f.world, "FailedGetPods") <= told + 2);
+    assert_string_equal(replicas(&f, "web"), "5");
+    teardown(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_are_kept_and_told),    cmocka_unit_test(a_refused_write_is_told),
         cmocka_unit_test(a_conflict_is_decided_again), cmocka_unit_test(no_target),
-        cmocka_unit_test(rivals_stop_each_other),      cmocka_unit_test(so_many_are_compared)};
+        cmocka_unit_test(rivals_stop_each_other),      cmocka_unit_test(so_many_are_compared),
+        cmocka_unit_test(so_many_pairs_are_compared),  cmocka_unit_test(too_much_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

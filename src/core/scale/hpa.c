@@ -51,12 +51,14 @@ static void remove_condition(struct hpa_look *k, const char *type) {
 
 /* ---- the selector ---- */
 
-static bool rival_selects(struct hpa_look *k, const struct hpa_rival *r) {
+enum { COMPARED_MAX = 100000 }; /* pods with selectors, a look */
+
+static bool rival_selects(struct hpa_look *k, const struct hpa_rival *r, size_t *compared) {
     struct selector s;
     if (r->selector.n == 0 || selector_parse(k->arena, r->selector, &s, NULL) != 0) {
         return false;
     }
-    for (size_t i = 0; i < k->n_pods; i++) {
+    for (size_t i = 0; i < k->n_pods && *compared < COMPARED_MAX; i++, ++*compared) {
         if (selector_matches(&s, k->pods[i]->labels)) {
             return true;
         }
@@ -67,12 +69,12 @@ static bool rival_selects(struct hpa_look *k, const struct hpa_rival *r) {
 static bool is_alone(struct hpa_look *k, struct str *failure) {
     const struct hpa_input *in = k->in;
     struct buf b;
-    size_t n = 0;
+    size_t n = 0, compared = 0;
     buf_init(&b, LIMIT_CONDITION_MESSAGE);
     buf_f(&b, "pods by selector %.*s are controlled by multiple HPAs: [{%.*s %.*s}",
           STR_ARG(in->selector), STR_ARG(in->name), STR_ARG(in->namespace));
     for (size_t i = 0; i < in->n_rivals; i++) {
-        if (rival_selects(k, &in->rivals[i])) {
+        if (rival_selects(k, &in->rivals[i], &compared)) {
             buf_f(&b, " {%.*s %.*s}", STR_ARG(in->rivals[i].name), STR_ARG(in->namespace));
             n++;
         }
