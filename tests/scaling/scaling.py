@@ -101,6 +101,21 @@ def test_refused(b):
             "spec.behavior.scaleDown.policies[0].value: Invalid value: 0: must be greater than zero")
 
 
+def test_whose_scale(b):
+    """An autoscaler scales what its author may scale."""
+    b.kubectl("create", "role", "hpas", "--verb=*", "--resource=horizontalpodautoscalers.autoscaling")
+    b.kubectl("create", "rolebinding", "ann", "--role=hpas", "--user=ann")
+    b.kubectl("create", "rolebinding", "bob", "--clusterrole=edit", "--user=bob")
+    o = json.dumps(autoscaler("whose"))
+    done = b.kubectl("create", "-f", "-", "--as=ann", stdin=o, ok=False)
+    check(done.returncode != 0 and 'user "ann" cannot update resource "deployments/scale"' in done.stderr, done.stderr)
+    b.kubectl("create", "-f", "-", "--as=bob", stdin=o)
+    for patch in ('{"spec":{"maxReplicas":9}}', '{"spec":{"scaleTargetRef":{"name":"other"}}}'):
+        done = b.kubectl("patch", "hpa", "whose", "--type=merge", "-p", patch, "--as=ann", ok=False)
+        check(done.returncode != 0 and "spec.scaleTargetRef" in done.stderr, done.stderr)
+    b.kubectl("label", "hpa", "whose", "of=ann", "--as=ann")
+
+
 def test_old_version(b):
     """What v1 cannot say comes through it and back unharmed."""
     o = autoscaler("both", [

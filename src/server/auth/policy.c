@@ -11,6 +11,7 @@
 #include "server/auth/policy_node.h"
 #include "server/auth/policy_protect.h"
 #include "server/auth/policy_roles.h"
+#include "server/auth/policy_scale.h"
 #include "server/auth/rbac.h"
 #include "server/auth/review.h"
 #include "server/auth/token.h"
@@ -174,6 +175,7 @@ static int admit_write(struct guard *g, const struct api_request *q, yyjson_mut_
     }
     int r = policy_node_writes(q, obj, err);
     r = r ? r : policy_protect(p->rbac, p->authn.mirror, q, obj, old, a, err);
+    r = r ? r : policy_scale(p->rbac, q, obj, old, a, err);
     return r ? r : escalate_check(p->rbac, &q->user, q->kind, q->ns, obj, old, a, err);
 }
 
