@@ -7,12 +7,8 @@
  * the exit status is 1 when one failed or none ran, 2 when a file cannot be read or its kind is not known. -q: only the
  * names of those that failed.
  */
+#include "lines.h"
 #include "scale_case.h"
-
-#include <errno.h>
-#include <stdlib.h>
-
-enum { CASE_BYTES = 1 << 30 };
 
 static const struct scale_kind {
     const char *file;
@@ -31,12 +27,10 @@ static const struct scale_kind {
     {"keda_metricsapi.jsonl", scale_metricsapi},
 };
 
-struct scale_options {
+struct scale_run {
     bool quiet;
     struct str only;
-};
-
-struct scale_tally {
+    const struct scale_kind *kind; /* of the file */
     size_t passed, failed;
 };
 
@@ -60,60 +54,34 @@ static const struct scale_kind *kind_of(const char *path) {
     return NULL;
 }
 
-static void run_one(const struct scale_options *o, const struct scale_kind *k, yyjson_val *c,
-                    struct arena *a, struct scale_tally *t) {
+static bool run_one(void *ctx, yyjson_val *c, struct arena *a) {
+    struct scale_run *t = ctx;
     struct str name = json_str_at(c, "name");
     struct buf difference;
-    if (!str_empty(o->only) && !str_eq(name, o->only)) {
-        return;
+    if (!str_empty(t->only) && !str_eq(name, t->only)) {
+        return true;
     }
     buf_init(&difference, SCALE_DIFFERENCE_BYTES);
-    bool ok = k->replay(c, a, &difference);
+    bool ok = t->kind->replay(c, a, &difference);
     if (!ok) {
         printf("%.*s differs\n", STR_ARG(name));
-        if (!o->quiet && difference.n > 0) {
+        if (!t->quiet && difference.n > 0) {
             fwrite(difference.p, 1, difference.n, stdout);
         }
     }
     t->passed += ok;
     t->failed += !ok;
     buf_release(&difference);
+    return true;
 }
 
 /* False when the file cannot be read to its end. */
-static bool run_file(const struct scale_options *o, const char *path, struct scale_tally *t) {
-    const struct scale_kind *k = kind_of(path);
-    struct arena a;
-    struct err err = {0};
-    char *line = NULL;
-    size_t cap = 0, number = 0;
-    ssize_t n;
-    bool ok = true;
-    FILE *f = k != NULL ? fopen(path, "re") : NULL;
-    if (f == NULL) {
-        fprintf(stderr, "scale_replay: %s: %s\n", path,
-                k == NULL ? "no kind of cases has this name" : strerror(errno));
-        return false;
+static bool run_file(struct scale_run *t, const char *path) {
+    t->kind = kind_of(path);
+    if (t->kind == NULL) {
+        fprintf(stderr, "scale_replay: %s: no kind of cases has this name\n", path);
     }
-    arena_init(&a, CASE_BYTES);
-    while (ok && (n = getline(&line, &cap, f)) > 0) {
-        yyjson_doc *doc;
-        struct str text = str_trim(str_from(line, (size_t)n));
-        number++;
-        arena_reset(&a);
-        ok = str_empty(text) || json_parse(&a, text, &doc, &err) == 0;
-        if (ok && !str_empty(text)) {
-            run_one(o, k, yyjson_doc_get_root(doc), &a, t);
-        }
-    }
-    if (!ok) {
-        fprintf(stderr, "scale_replay: %s:%zu: %s\n", path, number, err.text);
-    }
-    ok = ok && ferror(f) == 0;
-    free(line);
-    fclose(f);
-    arena_release(&a);
-    return ok;
+    return t->kind != NULL && lines_each("scale_replay", path, run_one, t);
 }
 
 static int usage(void) {
@@ -122,15 +90,14 @@ static int usage(void) {
 }
 
 int main(int argc, char **argv) {
-    struct scale_options o = {0};
-    struct scale_tally t = {0};
+    struct scale_run t = {0};
     int i = 1;
     bool ok = true;
     for (; i < argc && argv[i][0] == '-'; i++) {
         if (strcmp(argv[i], "-q") == 0) {
-            o.quiet = true;
+            t.quiet = true;
         } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
-            o.only = str_of(argv[++i]);
+            t.only = str_of(argv[++i]);
         } else {
             return usage();
         }
@@ -139,7 +106,7 @@ int main(int argc, char **argv) {
         return usage();
     }
     for (; i < argc; i++) {
-        ok = run_file(&o, argv[i], &t) && ok;
+        ok = run_file(&t, argv[i]) && ok;
     }
     printf("%zu passed, %zu failed\n", t.passed, t.failed);
     return !ok ? 2 : t.failed > 0 || t.passed == 0;
