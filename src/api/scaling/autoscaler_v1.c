@@ -22,47 +22,39 @@ struct autoscaler_move {
     const char *type, *source; /* "Pods", "pods" */
     const char *v1, *v2;
 };
-static const struct autoscaler_move of_spec[] = {
+static const struct autoscaler_move of_both[] = {
     {"Resource", "resource", "name", "name"},
-    {"Resource", "resource", "targetAverageUtilization", "target.averageUtilization"},
-    {"Resource", "resource", "targetAverageValue", "target.averageValue"},
     {"ContainerResource", "containerResource", "name", "name"},
     {"ContainerResource", "containerResource", "container", "container"},
-    {"ContainerResource", "containerResource", "targetAverageUtilization",
-     "target.averageUtilization"},
-    {"ContainerResource", "containerResource", "targetAverageValue", "target.averageValue"},
     {"Pods", "pods", "metricName", "metric.name"},
     {"Pods", "pods", "selector", "metric.selector"},
-    {"Pods", "pods", "targetAverageValue", "target.averageValue"},
     {"Object", "object", "target", "describedObject"},
     {"Object", "object", "metricName", "metric.name"},
     {"Object", "object", "selector", "metric.selector"},
-    {"Object", "object", "targetValue", "target.value"},
-    {"Object", "object", "averageValue", "target.averageValue"},
     {"External", "external", "metricName", "metric.name"},
     {"External", "external", "metricSelector", "metric.selector"},
+};
+static const struct autoscaler_move of_spec[] = {
+    {"Resource", "resource", "targetAverageUtilization", "target.averageUtilization"},
+    {"Resource", "resource", "targetAverageValue", "target.averageValue"},
+    {"ContainerResource", "containerResource", "targetAverageUtilization",
+     "target.averageUtilization"},
+    {"ContainerResource", "containerResource", "targetAverageValue", "target.averageValue"},
+    {"Pods", "pods", "targetAverageValue", "target.averageValue"},
+    {"Object", "object", "targetValue", "target.value"},
+    {"Object", "object", "averageValue", "target.averageValue"},
     {"External", "external", "targetValue", "target.value"},
     {"External", "external", "targetAverageValue", "target.averageValue"},
 };
 static const struct autoscaler_move of_status[] = {
-    {"Resource", "resource", "name", "name"},
     {"Resource", "resource", "currentAverageUtilization", "current.averageUtilization"},
     {"Resource", "resource", "currentAverageValue", "current.averageValue"},
-    {"ContainerResource", "containerResource", "name", "name"},
-    {"ContainerResource", "containerResource", "container", "container"},
     {"ContainerResource", "containerResource", "currentAverageUtilization",
      "current.averageUtilization"},
     {"ContainerResource", "containerResource", "currentAverageValue", "current.averageValue"},
-    {"Pods", "pods", "metricName", "metric.name"},
-    {"Pods", "pods", "selector", "metric.selector"},
     {"Pods", "pods", "currentAverageValue", "current.averageValue"},
-    {"Object", "object", "target", "describedObject"},
-    {"Object", "object", "metricName", "metric.name"},
-    {"Object", "object", "selector", "metric.selector"},
     {"Object", "object", "currentValue", "current.value"},
     {"Object", "object", "averageValue", "current.averageValue"},
-    {"External", "external", "metricName", "metric.name"},
-    {"External", "external", "metricSelector", "metric.selector"},
     {"External", "external", "currentValue", "current.value"},
     {"External", "external", "currentAverageValue", "current.averageValue"},
 };
@@ -90,12 +82,11 @@ static const char *target_type(yyjson_mut_val *target) {
                                                         : "Value";
 }
 
-/* One metric in the other version's words. */
-static yyjson_mut_val *convert_metric(yyjson_mut_doc *d, yyjson_mut_val *metric,
-                                      const struct autoscaler_move *rows, size_t n, bool up) {
-    yyjson_mut_val *out = yyjson_mut_obj(d);
+/* Members of a metric that are there. */
+static int move(yyjson_mut_doc *d, yyjson_mut_val *metric, yyjson_mut_val *out,
+                const struct autoscaler_move *rows, size_t n, bool up) {
     struct str type = json_mstr_at(metric, "type");
-    int rc = out == NULL ? ERR_NOMEM : json_mset_str(d, out, "type", type);
+    int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++) {
         const struct autoscaler_move *m = &rows[i];
         yyjson_mut_val *source = json_mget(metric, str_of(m->source));
@@ -105,6 +96,16 @@ static yyjson_mut_val *convert_metric(yyjson_mut_doc *d, yyjson_mut_val *metric,
                         yyjson_mut_val_mut_copy(d, v));
         }
     }
+    return rc;
+}
+
+/* One metric in the other version's words; rows: of_spec or of_status. */
+static yyjson_mut_val *convert_metric(yyjson_mut_doc *d, yyjson_mut_val *metric,
+                                      const struct autoscaler_move *rows, size_t n, bool up) {
+    yyjson_mut_val *out = yyjson_mut_obj(d);
+    int rc = out == NULL ? ERR_NOMEM : json_mset_str(d, out, "type", json_mstr_at(metric, "type"));
+    rc = rc ? rc : move(d, metric, out, of_both, COUNT(of_both), up);
+    rc = rc ? rc : move(d, metric, out, rows, n, up);
     for (size_t i = 0; rc == 0 && up && rows == of_spec && i < n; i++) {
         yyjson_mut_val *target = json_mpath(json_mget(out, str_of(rows[i].source)), "target");
         if (yyjson_mut_is_obj(target) && json_mget(target, STR("type")) == NULL) {

@@ -1,5 +1,6 @@
 /*
- * table_keda: the fields of KEDA's ScaledObject.
+ * table_keda: the fields of KEDA's ScaledObject. No kind has them yet, and no controller: tests/replay decodes recorded
+ * objects with them for core/scale, which works on the views.
  */
 #include "api/scaling/view_keda.h"
 #include "api/tables/table.h"

@@ -17,7 +17,7 @@ struct page_token {
 bool page_token_too_old(const struct page_token *t, uint64_t now_s);
 
 struct str page_token_write(struct arena *a, const struct page_token *t);
-/* ERR_BAD_REQUEST "continue key is not valid: ...". */
+/* ERR_BAD_REQUEST "continue key is not valid". */
 int page_token_read(struct arena *a, struct str text, struct page_token *ret, struct err *err);
 
 #endif
