@@ -115,6 +115,9 @@ struct hpa_change {
     int64_t at_ns;
     bool outdated;
 };
+/* Of each sort so many are kept: an hour, the longest window, has 240 looks of 15 seconds, and further ones where the
+ * spec is changed. Beyond that the oldest makes room. */
+enum { HPA_PAST_MAX = 1000 };
 VEC(hpa_recommendations, struct hpa_recommendation);
 VEC(hpa_changes, struct hpa_change);
 struct hpa_memory {

@@ -55,9 +55,27 @@ static int32_t within_i32(double v) {
     return v >= INT32_MAX ? INT32_MAX : v <= INT32_MIN ? INT32_MIN : (int32_t)v;
 }
 
+/* The oldest, where there are as many as may be kept; else -1. */
+static ptrdiff_t oldest_recommendation(const struct hpa_recommendations *all) {
+    ptrdiff_t old = -1;
+    for (size_t i = 0; all->n >= HPA_PAST_MAX && i < all->n; i++) {
+        old = old < 0 || all->v[i].at_ns < all->v[old].at_ns ? (ptrdiff_t)i : old;
+    }
+    return old;
+}
+
+static ptrdiff_t oldest_change(const struct hpa_changes *all) {
+    ptrdiff_t old = -1;
+    for (size_t i = 0; all->n >= HPA_PAST_MAX && i < all->n; i++) {
+        old = old < 0 || all->v[i].at_ns < all->v[old].at_ns ? (ptrdiff_t)i : old;
+    }
+    return old;
+}
+
 /* In the place of one that no window reaches any more, or as a further one. */
 static void record(struct hpa_look *k, ptrdiff_t old, int32_t replicas) {
     struct hpa_recommendation r = {replicas, k->in->now_ns};
+    old = old >= 0 ? old : oldest_recommendation(&k->memory->recommendations);
     if (old >= 0) {
         k->memory->recommendations.v[old] = r;
     } else if (hpa_recommendations_push(&k->memory->recommendations, r) != 0) {
@@ -186,6 +204,7 @@ void hpa_remember(struct hpa_look *k, int32_t before, int32_t after) {
         c->v[i].outdated = c->v[i].outdated || c->v[i].at_ns < cutoff;
         old = c->v[i].outdated ? (ptrdiff_t)i : old;
     }
+    old = old >= 0 ? old : oldest_change(c);
     if (old >= 0) {
         c->v[old] = now;
     } else if (hpa_changes_push(c, now) != 0) {
