@@ -206,6 +206,12 @@ def test_what_fails_is_told(b):
     check(b.get("isvc", "bad")["status"]["modelStatus"]["transitionStatus"] == "BlockedByFailedLoad", "the transition")
     line = next(x for x in b.berth("services").splitlines() if x.startswith("bad"))
     check("failed" in line and "exit code 3" in line, f"berth services shows {line}")
+    far = service("far", form="command")
+    far["spec"]["predictor"]["model"].update(storageUri="hf://org/model", command=["sh", "-c", "true"])
+    b.apply(far)
+    wait_for("what its pod waits for", lambda: condition(b, "far", "PredictorReady").get("reason") == "CreateContainerError")
+    line = next(x for x in b.berth("services").splitlines() if x.startswith("far"))
+    check("starting" in line and "downloads nothing" in line, f"berth services shows {line}")
     done = b.kubectl("apply", "-f", "-", stdin=json.dumps(service("t", workerSpec={})), ok=False)
     check("spec.predictor.workerSpec: Forbidden" in done.stderr, f"it says {done.stderr}")
 

@@ -43,13 +43,15 @@ struct serve_controller {
 
 /* A Deployment of the service. */
 struct serve_revision {
-    struct str name, app;          /* app: value of its label */
-    const struct object *obj;      /* NULL: not there */
-    struct deployment view;        /* of obj */
-    struct str intent;             /* what its template was made of */
-    const struct object *pod;      /* the newest; NULL: none */
-    enum serve_pod state;          /* of it */
-    struct str pod_text, queued;   /* why it failed; why one waits for quota */
+    struct str name, app;        /* app: value of its label */
+    const struct object *obj;    /* NULL: not there */
+    struct deployment view;      /* of obj */
+    struct str intent;           /* what its template was made of */
+    const struct object *pod;    /* the newest; NULL: none */
+    enum serve_pod state;        /* of it */
+    struct str pod_text, queued; /* why it failed; why one waits for quota */
+    struct str waiting,
+        waiting_text;              /* reason of a container that cannot start, and what is wrong */
     const struct object *workload; /* of that; NULL: none yet */
     struct str queue;              /* its queue, for people */
     int32_t exit_code, failed;

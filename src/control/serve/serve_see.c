@@ -98,6 +98,21 @@ static yyjson_val *ended_of(yyjson_val *statuses) {
     return end;
 }
 
+/* The first container that waits for more than the pod's turn, such as for its image: its state.waiting; or NULL. */
+static yyjson_val *stuck_of(yyjson_val *statuses) {
+    yyjson_arr_iter it = yyjson_arr_iter_with(statuses);
+    yyjson_val *s;
+    while ((s = yyjson_arr_iter_next(&it)) != NULL) {
+        yyjson_val *w = json_path(s, "state.waiting");
+        struct str reason = json_str_at(w, "reason");
+        if (json_str_at(w, "message").n > 0 && reason.n > 0 && !str_is(reason, "PodInitializing") &&
+            !str_is(reason, "ContainerCreating")) {
+            return w;
+        }
+    }
+    return NULL;
+}
+
 static bool any_running(yyjson_val *statuses) {
     yyjson_arr_iter it = yyjson_arr_iter_with(statuses);
     yyjson_val *s;
@@ -153,6 +168,10 @@ static int read_pod(struct serve_look *l, struct serve_revision *v) {
     } else if (any_running(before)) {
         v->state = SERVE_POD_FETCHING;
     }
+    yyjson_val *stuck = stuck_of(before);
+    stuck = stuck ? stuck : stuck_of(own);
+    v->waiting = json_str_at(stuck, "reason");
+    v->waiting_text = json_str_at(stuck, "message");
     return 0;
 }
 

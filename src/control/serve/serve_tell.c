@@ -46,6 +46,8 @@ static struct serve_observed observe(struct serve_look *l, struct str refused) {
         .pod = latest->state,
         .pod_name = latest->pod ? latest->pod->name : (struct str){0},
         .pod_text = latest->pod_text,
+        .waiting = latest->waiting,
+        .waiting_text = latest->waiting_text,
         .exit_code = latest->exit_code,
         .routed = serve_get(l, SERVE_ADDRESSES, l->obj->ns, l->address_name) != NULL,
         .was_loaded = was_loaded(l),

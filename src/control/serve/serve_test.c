@@ -280,6 +280,37 @@ static void stopped(void **state) {
     is_ready();
 }
 
+/* ---- what its pod waits for ---- */
+
+static bool note_pod(void *ctx, const struct object *o) {
+    *(const struct object **)ctx = o;
+    return false;
+}
+
+static const struct object *some_pod(void) {
+    const struct object *pod = NULL;
+    mirror_scan(w.mirror, fake_world_kind("Pod"), STR("default"), note_pod, &pod);
+    return pod;
+}
+
+static void a_container_that_cannot_start(void **state) {
+    fake_world_put(&w, RUNTIME("vllm"));
+    put("", MODEL);
+    fake_world_live(&w, 10);
+    char name[256];
+    str_copy(some_pod()->name, name, sizeof name);
+    fake_world_patch(&w, "Pod", "default", name, "status",
+                     "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\"}],"
+                     "\"containerStatuses\":[{\"name\":\"kserve-container\",\"ready\":false,"
+                     "\"restartCount\":0,\"image\":\"i\",\"imageID\":\"\",\"state\":{\"waiting\":{"
+                     "\"reason\":\"ImagePullBackOff\",\"message\":\"no image i\"}}}]}}");
+    fake_world_live(&w, 5);
+    assert_string_equal(fake_world_condition_reason(service(), "PredictorReady"),
+                        "ImagePullBackOff");
+    assert_string_equal(fake_world_condition_message(service(), "PredictorReady"), "no image i");
+    assert_string_equal(fake_world_condition(service(), "Ready"), "False");
+}
+
 /* ---- what is not its own ---- */
 
 static void somebody_elses_deployment(void **state) {
@@ -457,6 +488,7 @@ int main(void) {
         TEST(a_canary),
         TEST(a_canary_taken_back),
         TEST(stopped),
+        TEST(a_container_that_cannot_start),
         TEST(somebody_elses_deployment),
         TEST(where_kserve_is),
         TEST(a_profile),

@@ -136,15 +136,25 @@ static void model_status(struct serve_status *s, const struct serve_observed *o)
     s->active = loaded || (others && o->ready > 0) ? "Loaded" : NULL;
 }
 
+/* What the newest pod tells of itself, where it is the reason that the model does not serve. */
+static void tell_pod(const struct serve_observed *o, struct serve_condition *c) {
+    bool by_pods = c->truth != SERVE_TRUE && o->no_runtime == NULL && !o->stopped;
+    bool refused = o->replica_failure.there && o->replica_failure.truth == SERVE_TRUE;
+
+    if (by_pods && o->pod == SERVE_POD_FETCHING && o->fetching.n > 0) {
+        *c = condition(c->type, c->truth, STR("Loading"), o->fetching);
+    } else if (by_pods && !refused && o->queued.n == 0 && o->pod == SERVE_POD_WAITING &&
+               o->waiting.n > 0) {
+        *c = condition(c->type, c->truth, o->waiting, o->waiting_text);
+    }
+}
+
 struct serve_status serve_status_of(const struct serve_observed *o) {
     struct serve_status s = {.copies = 0};
     struct serve_condition *c = s.conditions;
 
     c[0] = predictor(o);
-    if (c[0].truth != SERVE_TRUE && o->pod == SERVE_POD_FETCHING && o->fetching.n > 0 &&
-        o->no_runtime == NULL && !o->stopped) {
-        c[0] = condition(c[0].type, c[0].truth, STR("Loading"), o->fetching);
-    }
+    tell_pod(o, &c[0]);
     c[1] = ingress(o);
     c[2] = both(&c[0], &c[1]);
     c[3] = condition("Stopped", o->stopped ? SERVE_TRUE : SERVE_FALSE, STR(""), STR(""));

@@ -13,6 +13,8 @@
  *     some wait for quota, others serve           as the Deployment says, Pending         InProgress
  *                                                 but Queued
  *     no pod, or pod not started                  as the Deployment says  Pending         InProgress
+ *     a container that cannot start               as the Deployment says, Pending         InProgress
+ *                                                 but the container's reason
  *     weights on their way, server loading them   as the Deployment says  Loading         InProgress
  *     fetching failed, server ended               as the Deployment says  FailedToLoad    BlockedByFailedLoad
  *     ready                                       True                    Loaded          UpToDate
@@ -54,8 +56,10 @@ struct serve_observed {
     struct str pod_name, pod_text;
     int32_t exit_code;
     struct str fetching; /* "Loading 62 %, about 40 s"; empty: not known */
-    bool routed;         /* the gateway has it */
-    bool was_loaded;     /* active was Loaded before, and still serves */
+    /* Of a container that cannot start: "CreateContainerError", and what is wrong; empty: none waits so. */
+    struct str waiting, waiting_text;
+    bool routed;     /* the gateway has it */
+    bool was_loaded; /* active was Loaded before, and still serves */
 };
 
 struct serve_condition {
