@@ -149,7 +149,7 @@ static int add_gpus(struct deploy_build *b) {
     char resource[SLICE_TEXT_MAX];
     int64_t n;
     if (slice && gpus) {
-        return err_set(b->err, ERR_BAD_REQUEST, "--slice and --gpus: expected one of both");
+        return err_set(b->err, ERR_BAD_REQUEST, "--slice and --gpus: expected only one of them");
     }
     if (slice && !job_spec_slice(str_of(slice), resource)) {
         return expected(b->err, "slice", "a MIG profile, as 3g.71gb", slice);

@@ -66,6 +66,7 @@ static void test_refusals(void **state) {
     assert_int_equal(RUN("deploy", "phi-4", "--min", "-1", "--dry-run"), CLI_USAGE);
     assert_int_equal(RUN("deploy", "phi-4", "--gpus", "1", "--slice", "1g.18gb", "--dry-run"),
                      CLI_USAGE);
+    assert_true(has(&bed.told, "--slice and --gpus: expected only one of them"));
     assert_int_equal(RUN("deploy", "phi-4", "--memory", "lots", "--dry-run"), CLI_USAGE);
     assert_int_equal(RUN("deploy", "phi-4", "--env", "A", "--dry-run"), CLI_USAGE);
     bed_stop();
