@@ -11,6 +11,31 @@
 #define SERVING "serving.kserve.io/v1beta1"
 #define RUNTIMES "serving.kserve.io/v1alpha1"
 
+/* ---- models that nobody fetches ---- */
+
+/* All nodes are Berth's own, which download nothing; pods of other nodes may have somebody who does. */
+static bool nodes_fetch_nothing(yyjson_val *nodes) {
+    yyjson_val *items = json_get(nodes, STR("items")), *node;
+    size_t i, n;
+    yyjson_arr_foreach(items, i, n, node) {
+        struct str by = json_str_at(node, "status.nodeInfo.containerRuntimeVersion");
+        if (!str_starts(by, STR("berth://")) && !str_starts(by, STR("berth-process://"))) {
+            return false;
+        }
+    }
+    return yyjson_arr_size(items) > 0;
+}
+
+static void tell_far(const struct deploy_spec *s, yyjson_val *nodes) {
+    bool there = str_starts(s->uri, STR("pvc://")) || str_starts(s->uri, STR("file://"));
+    if (s->uri.n > 0 && !there && nodes_fetch_nothing(nodes)) {
+        fprintf(stderr,
+                "berth: the nodes download nothing, so replicas of %.*s wait: download the files "
+                "into a folder below --weights, and deploy that folder\n",
+                STR_ARG(s->uri));
+    }
+}
+
 /* ---- what is missing on a machine without images ---- */
 
 /* The value of an annotation of the runtime that the service gets, of those of the cluster. */
@@ -52,13 +77,11 @@ static bool is_here(yyjson_val *nodes) {
                       STR("berth-process://"));
 }
 
-/* A warning only: the program may be installed later, or elsewhere. */
-static void tell_missing(struct cli *c, const struct deploy_spec *s) {
+static void tell_program(struct cli *c, const struct deploy_spec *s) {
     const char *named = cli_value(&c->args, "runtime");
     struct str none = {0};
-    yyjson_val *nodes = NULL, *runtimes = NULL;
-    if (cli_get(c, cli_path(c, "v1", "nodes", none, none, NULL), &nodes) != 0 || !is_here(nodes) ||
-        cli_get(c, cli_path(c, RUNTIMES, "clusterservingruntimes", none, none, NULL), &runtimes)) {
+    yyjson_val *runtimes = NULL;
+    if (cli_get(c, cli_path(c, RUNTIMES, "clusterservingruntimes", none, none, NULL), &runtimes)) {
         return;
     }
     struct str program = runtime_note(runtimes, s, named, "berth.dev/program");
@@ -68,6 +91,19 @@ static void tell_missing(struct cli *c, const struct deploy_spec *s) {
                 "berth: \"%.*s\" is not installed on this machine, so replicas cannot start here; "
                 "it comes with: %.*s\n",
                 STR_ARG(program), STR_ARG(how));
+    }
+}
+
+/* Warnings only: what is missing may come later, or from elsewhere. Who may not list nodes gets none. */
+static void tell_missing(struct cli *c, const struct deploy_spec *s) {
+    struct str none = {0};
+    yyjson_val *nodes = NULL;
+    if (cli_get(c, cli_path(c, "v1", "nodes", none, none, NULL), &nodes) != 0) {
+        return;
+    }
+    tell_far(s, nodes);
+    if (is_here(nodes)) {
+        tell_program(c, s);
     }
 }
 

@@ -89,6 +89,28 @@ static void test_deploy(void **state) {
     bed_stop();
 }
 
+#define NODES(by_)                                                                                 \
+    "{\"items\":[{\"metadata\":{\"name\":\"n\"},\"status\":{\"nodeInfo\":{"                        \
+    "\"containerRuntimeVersion\":\"" by_ "1\"}}}]}"
+
+/* Nodes of Berth download nothing; of others somebody may. */
+static void test_what_nobody_downloads(void **state) {
+    static const struct route routes[] = {
+        {"PATCH " SERVICES, 200, "{\"kind\":\"InferenceService\",\"metadata\":{\"name\":\"m\"}}"},
+        {"GET " SERVICES, 200, "{\"metadata\":{\"name\":\"m\"}}"},
+        {"GET /api/v1/nodes", 200, NODES("berth://")},
+        {"GET /api/v1/nodes", 200, NODES("containerd://"), 2},
+    };
+    bed_start(routes, 4);
+    assert_int_equal(RUN("deploy", "phi-4"), CLI_OK);
+    assert_true(has(&bed.told, "the nodes download nothing, so replicas of hf://microsoft/phi-4"));
+    assert_int_equal(RUN("deploy", "pvc://claim/phi-4"), CLI_OK);
+    assert_false(has(&bed.told, "download nothing"));
+    assert_int_equal(RUN("deploy", "phi-4"), CLI_OK);
+    assert_false(has(&bed.told, "download nothing"));
+    bed_stop();
+}
+
 #define CONDITIONS(reason_, status_)                                                               \
     "\"conditions\":[{\"type\":\"PredictorReady\",\"status\":\"" status_                           \
     "\",\"reason\":\"" reason_                                                                     \
@@ -134,7 +156,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_models),   cmocka_unit_test(test_dry_run),
         cmocka_unit_test(test_refusals), cmocka_unit_test(test_deploy),
-        cmocka_unit_test(test_services),
+        cmocka_unit_test(test_services), cmocka_unit_test(test_what_nobody_downloads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
