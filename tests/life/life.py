@@ -3,9 +3,12 @@
 
 life.py BERTH KUBECTL [TEST...]   Each test has a Berth of its own. Prints a line a test and closes with "N passed, N failed".
 """
+import glob
 import json
 import os
+import shutil
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from harness import check, run_tests, wait_for, with_default_queue
@@ -284,6 +287,51 @@ def test_volumes_follow_what_they_are_made_of(b):
     wait_for("one more", lambda: says("/map/key") == "map three\n", 60)
     check(says("/hush/key") in ("hush two\n", "hush three\n"), "what lost its source stays")
     check(says("/part") == "map one\n", "the part after a restart")
+
+
+def shim_servers(program):
+    """The programs that the shim servers of this berth are."""
+    found = set()
+    for folder in glob.glob("/proc/[0-9]*"):
+        try:
+            with open(f"{folder}/cmdline", encoding="utf-8") as f:
+                if f.read().split("\0")[:3] == [program, "shim", "--serve"]:
+                    found.add(os.readlink(f"{folder}/exe"))
+        except OSError:
+            pass  # it ended
+    return found
+
+
+def test_without_the_program_of_shims(b):
+    """Where berth-shim-VERSION is not installed, or cannot run, `berth shim` starts pods; pods of before live on."""
+    name = os.path.basename(next(f for f in glob.glob(f"{os.path.dirname(b.program)}/src/node/berth-shim-*")
+                                 if os.path.isfile(f)))
+    check([os.path.basename(f) for f in shim_servers(b.program)] == [name], f"it is used: {shim_servers(b.program)}")
+    b.apply(pod("before", grace=1))
+    wait_for("a pod", lambda: is_ready(b, "before"))
+    own, folder = b.program, tempfile.mkdtemp(prefix="berth-life-test.", dir="/tmp")
+    try:
+        os.chmod(folder, 0o755)
+        b.stop()
+        b.program = shutil.copy(own, folder)
+        shutil.copy(next(glob.iglob(f"{os.path.dirname(own)}/**/libnvidia-ml.so.1", recursive=True)), folder)
+        b.up()
+        b.apply(pod("absent", grace=1))
+        wait_for("a pod without it", lambda: is_ready(b, "absent"))
+        check(shim_servers(b.program) == {b.program}, f"absent: {shim_servers(b.program)}")
+        b.stop()
+        with open(f"{folder}/{name}", "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\nexit 1\n")
+        os.chmod(f.name, 0o755)
+        b.up()
+        b.apply(pod("broken", grace=1))
+        wait_for("a pod beside one that ends", lambda: is_ready(b, "broken"))
+        check(shim_servers(b.program) == {b.program}, f"broken: {shim_servers(b.program)}")
+        for name in ("before", "absent", "broken"):
+            check(is_ready(b, name) and one(b, name)["restartCount"] == 0, f"{name} lives on: {status(b, name)}")
+    finally:
+        b.program = own
+        shutil.rmtree(folder)
 
 
 if __name__ == "__main__":
