@@ -17,7 +17,7 @@ struct shelf { /* of one question */
     struct arena *a;
     yyjson_val *data; /* of the ConfigMap */
     struct catalog_filter filter;
-    struct map names; /* of objects, given out */
+    struct map names; /* of objects, given out: struct name_used */
     struct buf *out;
     size_t n;
     bool found;
@@ -33,6 +33,24 @@ static int wrong(struct err *err, struct str key, const struct err *why) {
 
 static bool plain(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.';
+}
+
+struct name_used {
+    int next; /* number of the next model that is called so */
+};
+
+/* The name, or with the first number behind it that nobody has; each number is tried once for all that are alike. */
+static struct str name_free(struct shelf *s, struct str base) {
+    struct name_used *first = map_get(&s->names, base), *own = ARENA_NEW(s->a, struct name_used);
+    struct str name = base;
+    while (name.n > 0 && map_get(&s->names, name) != NULL) {
+        name = arena_f(s->a, "%.*s-%d", STR_ARG(base), first->next++);
+    }
+    if (own == NULL || name.n == 0) {
+        return (struct str){0};
+    }
+    own->next = 2;
+    return map_put(&s->names, name, own, NULL) == 0 ? name : (struct str){0};
 }
 
 /* "Qwen/Qwen2.5-7B" of source "open" as "open.qwen-qwen2.5-7b"; of two alike the second ends in "-2". */
@@ -54,11 +72,7 @@ static struct str name_new(struct shelf *s, struct str source, struct str model)
         at--;
     }
     buf_release(&b);
-    struct str name = str_from(text, at);
-    for (int i = 2; name.n > 0 && map_get(&s->names, name) != NULL; i++) {
-        name = arena_f(s->a, "%.*s-%d", (int)at, text, i);
-    }
-    return name.n > 0 && map_put(&s->names, name, s, NULL) == 0 ? name : (struct str){0};
+    return name_free(s, str_from(text, at));
 }
 
 /* ---- where it fits ---- */
@@ -219,6 +233,9 @@ static int read_source(struct shelf *s, const struct catalog_source *from, struc
         const struct catalog_model *m = &c.models[i];
         if (!catalog_shows(from, m->name)) {
             continue;
+        }
+        if (s->q->stop != NULL && atomic_load(s->q->stop)) {
+            return err_set(err, ERR_UNAVAILABLE, "the question was withdrawn");
         }
         struct str name = name_new(s, from->id, m->name);
         bool asked =

@@ -1,6 +1,7 @@
 /* catalog_answer_test: a catalog's ConfigMap as CatalogModels: names, fits, filters, records, and what is wrong. */
 #include "control/see/catalog_answer.h"
 
+#include "base/limits.h"
 #include "base/test.h"
 #include "wire/json/json.h"
 
@@ -140,6 +141,37 @@ static void one_and_some(void **state) {
     end(&b);
 }
 
+/* Each number behind a name is tried once: 2,000 alike are answered in the memory of a few. */
+static void all_alike(void **state) {
+    struct bench b;
+    struct buf models;
+    char name[200];
+    (void)state;
+    buf_init(&models, 1 << 20);
+    buf_c(&models, "models:\n");
+    for (int i = 0; i < LIMIT_CATALOG_SHOWN; i++) {
+        buf_f(&models, "- {name: %0150d}\n", 0);
+    }
+    stock(&b, buf_cstr(&models), "x", "");
+    b.q.name = str_from(
+        name, (size_t)snprintf(name, sizeof(name), "open.%0150d-%d", 0, LIMIT_CATALOG_SHOWN));
+    assert_int_equal(ask(&b), 0);
+    assert_str_eq(json_str(json_path(b.root, "metadata.name")), b.q.name);
+    buf_release(&models);
+    end(&b);
+}
+
+static void withdrawn(void **state) {
+    struct bench b;
+    atomic_bool stop = true;
+    (void)state;
+    stock(&b, models_text(&b), "x", "");
+    b.q.stop = &stop;
+    assert_int_equal(ask(&b), ERR_UNAVAILABLE);
+    assert_string_equal(b.err.text, "the question was withdrawn");
+    end(&b);
+}
+
 static void records(void **state) {
     struct bench b;
     (void)state;
@@ -175,8 +207,9 @@ static void wrong(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists),   cmocka_unit_test(fits),  cmocka_unit_test(one_and_some),
-        cmocka_unit_test(records), cmocka_unit_test(wrong),
+        cmocka_unit_test(lists),     cmocka_unit_test(fits),  cmocka_unit_test(one_and_some),
+        cmocka_unit_test(records),   cmocka_unit_test(wrong), cmocka_unit_test(all_alike),
+        cmocka_unit_test(withdrawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,10 +109,7 @@ static int prepare(struct catalog_call *k, const struct virtual_ask *q, struct e
 
 static void work(void *ctx, const atomic_bool *stop) {
     struct catalog_call *k = ctx;
-    if (atomic_load(stop)) {
-        k->code = err_set(&k->err, ERR_UNAVAILABLE, "the question was withdrawn");
-        return;
-    }
+    k->q.stop = stop;
     k->code = catalog_answer(&k->q, &k->arena, &k->out, &k->err);
 }
 
