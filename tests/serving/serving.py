@@ -228,8 +228,17 @@ def test_an_llm_service(b):
     check(honored and "spec.router" in honored[0]["message"], f"the conditions are {status['conditions']}")
 
 
+def models_of(*path):
+    """What a file of a catalog names: models and where they are."""
+    with open(os.path.join(TOP, *path), encoding="utf-8") as f:
+        text = f.read()
+    return sorted(re.findall(r"(?m)^ *- name: (\S+)$", text)), sorted(re.findall(r"hf://[\w./-]+", text))
+
+
 def test_examples(b):
     folder = os.path.join(TOP, "examples", "serve")
+    built_in, example = models_of("deploy", "serving", "catalog.yaml"), models_of("examples", "serve", "catalog.yaml")
+    check(built_in[0] and built_in == example, f"the catalogs name {built_in} and {example}")
     for name in sorted(os.listdir(folder)):
         b.kubectl("apply", "--dry-run=server", "-f", os.path.join(folder, name))
 
