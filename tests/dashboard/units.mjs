@@ -169,6 +169,23 @@ const cases = {
     assert.equal(y.toYaml({ a: 'yes', b: 'x y', c: '1', d: 1, e: [], f: { g: [{ h: 1, i: 'a: b' }] }, j: '2g.35gb', k: 'a\nb' }),
       'a: "yes"\nb: x y\nc: "1"\nd: 1\ne: []\nf:\n  g:\n  - h: 1\n    i: "a: b"\nj: "2g.35gb"\nk: "a\\nb"\n');
   },
+  async 'measurements: what was not measured is within no limit'() {
+    const f = await load('serve/fit.ts');
+    const records = [{ config: 'fast', ttftP90: 90 }, { config: 'slow', ttftP90: 300 }, { config: 'unknown' }, { config: 'beaten', ttftP90: 95, beaten: true }];
+    const named = (limit) => f.within(records, limit).map((r) => r.config);
+    assert.deepEqual(named(undefined), ['fast', 'slow', 'unknown']);
+    assert.deepEqual(named(100), ['fast']);
+  },
+  async 'why a service is not ready: what its replicas wait for, not what its fields are'() {
+    const v = await load('serve/service.ts');
+    const service = (status, message, ...more) => ({ metadata: { name: 'm' }, spec: { predictor: {} }, status: { conditions: [
+      { type: 'FieldsHonored', status: 'False', message: 'kept, and nothing acts on them: spec.predictor.timeout' },
+      { type: 'PredictorReady', status, message }, ...more] } });
+    assert.equal(v.whyOf(service('Unknown', 'no image')), 'no image');
+    assert.equal(v.whyOf(service('False', 'no image')), 'no image');
+    assert.equal(v.whyOf(service('True', '', { type: 'IngressReady', status: 'Unknown', message: 'no route' })), 'no route');
+    assert.equal(v.whyOf(service('True', '')), '');
+  },
   async 'an edit sends what was changed, and takes away what is empty'() {
     const p = await load('admin/policy.tsx');
     assert.deepEqual(p.mergePatch({ a: 1, b: { c: 2, d: 3 }, e: [1] }, { a: 1, b: { c: '', d: 4 }, e: [2] }), { b: { c: null, d: 4 }, e: [2] });

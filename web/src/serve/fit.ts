@@ -18,6 +18,12 @@ export function runs(f: Fit | undefined): boolean {
   return f?.verdict === 'fits' || f?.verdict === 'tight';
 }
 
+// Those to look at: none that another one beats, and with a limit (ms) for the first token none that is over it, or of
+// which it was not measured.
+export function within(records: Measurement[], limit: number | undefined): Measurement[] {
+  return records.filter((r) => !r.beaten && (limit === undefined || (r.ttftP90 ?? Infinity) <= limit));
+}
+
 // GPUs that a rate of requests needs by a measurement; undefined: it was not measured.
 export function gpusFor(r: Measurement, rate: number): number | undefined {
   return r.requestsPerSecond ? Math.ceil(rate / r.requestsPerSecond) * (r.hardwareCount ?? 1) : undefined;

@@ -5,7 +5,7 @@ import { TextInput } from '@patternfly/react-core/dist/esm/components/TextInput'
 import { useState, type ReactNode } from 'react';
 import { B, strings } from '../strings.ts';
 import { num } from '../ui/names.ts';
-import { bySize, gpusFor } from './fit.ts';
+import { bySize, gpusFor, within } from './fit.ts';
 import type { CatalogModel, Fit } from './types.ts';
 
 const s = strings.serve.models;
@@ -78,9 +78,8 @@ function Measurements(p: { of: CatalogModel }): ReactNode {
   const all = p.of.records ?? [];
   const [most, setMost] = useState('');
   const [rate, setRate] = useState('1');
-  const limit = Number(most) || Infinity;
   const wanted = Number(rate) > 0 ? Number(rate) : 1;
-  const shown = all.filter((r) => !r.beaten && (r.ttftP90 ?? 0) <= limit).slice(0, 50);
+  const shown = within(all, Number(most) || undefined).slice(0, 50);
   const ms = (v: number | undefined): string => (v === undefined ? B.dash : s.ms(num(Math.round(v))));
   if (all.length === 0) {
     return <p className="b-quiet">{s.noRecords}</p>;

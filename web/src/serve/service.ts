@@ -36,7 +36,8 @@ export function whyOf(o: InferenceService): string {
   if (stateOf(o) === 'failed' && failure?.message) {
     return failure.message;
   }
-  const worst = o.status?.conditions?.find((c) => c.status === 'False' && c.message) ?? conditionOf(o, 'PredictorReady');
+  const predictor = conditionOf(o, 'PredictorReady');
+  const worst = predictor?.status === 'True' ? conditionOf(o, 'IngressReady') : predictor;
   return worst?.status === 'True' ? '' : (worst?.message ?? '');
 }
 
