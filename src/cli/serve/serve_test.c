@@ -152,11 +152,27 @@ static void test_services(void **state) {
     bed_stop();
 }
 
+/* A server that listens on loopback alone looks like one that loads. */
+static void test_one_that_loads(void **state) {
+    static const struct route routes[] = {
+        {"GET " SERVICES, 200,
+         "{\"items\":[{\"metadata\":{\"name\":\"a\",\"namespace\":\"x\"},\"spec\":{\"predictor\":{}"
+         "},"
+         "\"status\":{\"modelStatus\":{\"states\":{\"targetModelState\":\"Loading\"}}," CONDITIONS(
+             "MinimumReplicasUnavailable", "False") "}}]}"},
+    };
+    bed_start(routes, 1);
+    assert_int_equal(RUN("services"), CLI_OK);
+    assert_true(has(&bed.out, "loading") && has(&bed.out, "listen on all addresses of its pod"));
+    bed_stop();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_models),   cmocka_unit_test(test_dry_run),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_deploy),
-        cmocka_unit_test(test_services), cmocka_unit_test(test_what_nobody_downloads),
+        cmocka_unit_test(test_models),         cmocka_unit_test(test_dry_run),
+        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_deploy),
+        cmocka_unit_test(test_services),       cmocka_unit_test(test_what_nobody_downloads),
+        cmocka_unit_test(test_one_that_loads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

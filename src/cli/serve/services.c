@@ -13,6 +13,10 @@ struct services_list {
 
 /* ---- state ---- */
 
+/* Of a server that runs: it loads its weights, or nothing outside of its pod can ever reach it. */
+#define NOT_READY                                                                                  \
+    "the server is not ready; it has to listen on all addresses of its pod, not on loopback alone"
+
 struct service_state {
     const char *word;
     enum table_style style;
@@ -43,9 +47,11 @@ static struct service_state state_of(yyjson_val *o) {
     if (cli_condition_true(o, "Ready")) {
         return (struct service_state){"ready", STYLE_GOOD, {0}};
     }
-    return (struct service_state){str_is(target, "Loading") ? "loading" : "starting", STYLE_WAIT,
-                                  str_is(reason, "MinimumReplicasUnavailable") ? (struct str){0}
-                                                                               : message};
+    bool loading = str_is(target, "Loading"), bare = str_is(reason, "MinimumReplicasUnavailable");
+    return (struct service_state){loading ? "loading" : "starting", STYLE_WAIT,
+                                  !bare     ? message
+                                  : loading ? STR(NOT_READY)
+                                            : (struct str){0}};
 }
 
 /* ---- what belongs to it ---- */
