@@ -2,6 +2,7 @@
 #include "core/serve/serve_pod.h"
 
 #include "base/limits.h"
+#include "base/map.h"
 #include "core/serve/serve_names.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -66,11 +67,27 @@ static bool is_whole(struct str member) {
 
 static void lay(yyjson_mut_doc *d, yyjson_mut_val *to, yyjson_val *from);
 
+/* The elements of a list by their key, the first of those that are alike; an error: out of memory. */
+static int by_key(yyjson_mut_val *list, const char *key, struct map *ret) {
+    size_t i, n;
+    yyjson_mut_val *v;
+    int r = 0;
+    yyjson_mut_arr_foreach(list, i, n, v) {
+        struct str name = json_mstr_at(v, key);
+        r = r || map_get(ret, name) ? r : map_put(ret, name, v, NULL);
+    }
+    return r;
+}
+
+/* Both lists are as long as their author likes: they are not searched for each element. */
 static void lay_list(yyjson_mut_doc *d, yyjson_mut_val *to, yyjson_val *from, const char *key) {
     yyjson_arr_iter it = yyjson_arr_iter_with(from);
     yyjson_val *v;
+    struct map at = {0};
+    bool known = by_key(to, key, &at) == 0;
     while ((v = yyjson_arr_iter_next(&it)) != NULL) {
-        yyjson_mut_val *there = json_mfind(to, key, json_str_at(v, key));
+        struct str name = json_str_at(v, key);
+        yyjson_mut_val *there = known ? map_get(&at, name) : json_mfind(to, key, name);
         if (there != NULL && str_is(str_of(key), "name") &&
             json_get(v, STR("value")) != NULL) { /* a variable has one source */
             json_mdel(there, STR("valueFrom"));
@@ -78,9 +95,12 @@ static void lay_list(yyjson_mut_doc *d, yyjson_mut_val *to, yyjson_val *from, co
         if (there != NULL) {
             lay(d, there, v);
         } else {
-            yyjson_mut_arr_append(to, yyjson_val_mut_copy(d, v));
+            there = yyjson_val_mut_copy(d, v);
+            yyjson_mut_arr_append(to, there);
+            known = known && there != NULL && map_put(&at, name, there, NULL) == 0;
         }
     }
+    map_release(&at);
 }
 
 static void append(yyjson_mut_doc *d, yyjson_mut_val *to, yyjson_val *from) {
@@ -267,6 +287,27 @@ static int fill(yyjson_mut_doc *d, yyjson_mut_val *v, const struct serve_meta *m
     return r ? r : fill_text(d, v, m, err);
 }
 
+/* ---- limits ---- */
+
+/* Members are found one after the other: of an object that is laid over another one there may not be many. Free are
+ * the names of labels, annotations and node labels, and of resources. */
+static int check_members(yyjson_val *v, struct str name, struct err *err) {
+    size_t i, n;
+    yyjson_val *key, *x;
+    int r = 0;
+    if (yyjson_obj_size(v) > SERVE_MEMBERS_MAX) {
+        return err_set(err, ERR_INVALID, "%.*s: expected at most %d entries, not %zu",
+                       STR_ARG(str_head(name, 63)), SERVE_MEMBERS_MAX, yyjson_obj_size(v));
+    }
+    yyjson_obj_foreach(v, i, n, key, x) {
+        r = r ? r : check_members(x, json_str(key), err);
+    }
+    yyjson_arr_foreach(v, i, n, x) {
+        r = r ? r : check_members(x, name, err);
+    }
+    return r;
+}
+
 /* ---- all of it ---- */
 
 static void lay_containers(yyjson_mut_doc *d, yyjson_mut_val *spec, const struct serve_pod_of *of) {
@@ -311,6 +352,12 @@ static void lay_labels(yyjson_mut_doc *d, yyjson_mut_val *template, const struct
 int serve_pod(const struct serve_pod_of *of, yyjson_mut_doc *d, yyjson_mut_val **ret,
               int32_t *ret_port, struct err *err) {
     const char *but[COUNT(apart) + 1];
+    int code = check_members(of->runtime, STR("spec"), err);
+    code = code ? code : check_members(of->pod, STR("spec"), err);
+    code = code ? code : check_members(of->server, STR("spec"), err);
+    if (code != 0) {
+        return code;
+    }
     yyjson_mut_val *template = yyjson_mut_obj(d), *spec = json_mensure(d, template, "spec");
     memcpy(but, apart, sizeof apart);
     but[COUNT(apart)] = "containers";

@@ -24,7 +24,7 @@
 #define SERVE_SOURCE "internal.serving.kserve.io/storage-initializer-sourceuri"
 #define SERVE_VOLUME "kserve-provision-location"
 #define SERVE_CLAIM_VOLUME "kserve-pvc-source"
-enum { SERVE_PORT = 8080 };
+enum { SERVE_PORT = 8080, SERVE_MEMBERS_MAX = 256 /* of labels, annotations, node labels */ };
 
 /* What a HardwareProfile gives a server that does not say otherwise. */
 struct serve_hardware {
@@ -46,8 +46,8 @@ struct serve_pod_of {
     struct serve_hardware hardware;
 };
 
-/* *ret: {"metadata": ..., "spec": ...} in d. ERR_INVALID: a placeholder that is not known, or no server among the
- * containers; ERR_NOMEM. */
+/* *ret: {"metadata": ..., "spec": ...} in d. ERR_INVALID: a placeholder that is not known, no server among the
+ * containers, or an object with more than SERVE_MEMBERS_MAX members; ERR_NOMEM. */
 int serve_pod(const struct serve_pod_of *of, yyjson_mut_doc *d, yyjson_mut_val **ret,
               int32_t *ret_port, struct err *err);
 

@@ -7,7 +7,7 @@ static struct arena arena;
 
 static int setup(void **state) {
     (void)state;
-    arena_init(&arena, 16 << 20);
+    arena_init(&arena, 256 << 20);
     return 0;
 }
 
@@ -144,12 +144,63 @@ static void what_is_refused(void **state) {
     assert_null(t);
 }
 
+/* {"containers": [...]} of one server with n variables: PREFIX0, PREFIX1, ... */
+static yyjson_val *with_variables(const char *prefix, int n) {
+    struct buf b;
+    buf_init(&b, 0);
+    buf_c(&b, "{\"containers\":[{\"name\":\"kserve-container\",\"env\":[");
+    for (int i = 0; i < n; i++) {
+        buf_f(&b, "%s{\"name\":\"%s%d\"}", i > 0 ? "," : "", prefix, i);
+    }
+    buf_c(&b, "]}]}");
+    yyjson_val *v = tree(buf_cstr(&b));
+    buf_release(&b);
+    return v;
+}
+
+/* As many variables as an object holds, in the runtime and in the service; some of them are in both. */
+static void many_variables(void **state) {
+    enum { N = 60000 };
+    yyjson_mut_val *got;
+    (void)state;
+    yyjson_val *service = with_variables("B", N);
+    assert_ok(make((struct serve_pod_of){.runtime = with_variables("A", N), .pod = service}, &got),
+              &err);
+    yyjson_mut_val *server = yyjson_mut_arr_get_first(json_mpath(got, "spec.containers"));
+    assert_int_equal(yyjson_mut_arr_size(json_mget(server, STR("env"))), 2 * N + 1); /* and PORT */
+    assert_ok(
+        make((struct serve_pod_of){.runtime = with_variables("B", N / 2), .pod = service}, &got),
+        &err);
+    server = yyjson_mut_arr_get_first(json_mpath(got, "spec.containers"));
+    assert_int_equal(yyjson_mut_arr_size(json_mget(server, STR("env"))), N + 1);
+}
+
+static void many_labels(void **state) {
+    struct buf b;
+    yyjson_mut_val *got = NULL;
+    (void)state;
+    buf_init(&b, 0);
+    buf_c(&b, "{\"labels\":{\"a\":\"\"");
+    for (int i = 1; i <= SERVE_MEMBERS_MAX; i++) {
+        buf_f(&b, ",\"l%d\":\"\"", i);
+    }
+    buf_c(&b, "}}");
+    assert_int_equal(
+        make((struct serve_pod_of){.runtime = tree(RUNTIME), .pod = tree(buf_cstr(&b))}, &got),
+        ERR_INVALID);
+    assert_string_equal(err.text, "labels: expected at most 256 entries, not 257");
+    assert_null(got);
+    buf_release(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_model_over_its_runtime, setup, teardown),
         cmocka_unit_test_setup_teardown(where_the_model_is, setup, teardown),
         cmocka_unit_test_setup_teardown(a_server_of_ones_own, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_variables, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_labels, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
