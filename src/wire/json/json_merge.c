@@ -6,8 +6,10 @@ bool json_same(yyjson_val *a, yyjson_mut_val *b) {
     yyjson_mut_val *key, *v;
     if (yyjson_is_obj(a) && yyjson_mut_is_obj(b)) {
         bool same = yyjson_obj_size(a) == yyjson_mut_obj_size(b);
+        yyjson_obj_iter it = yyjson_obj_iter_with(a); /* it looks on from the last member found */
         yyjson_mut_obj_foreach(b, i, n, key, v) {
-            yyjson_val *other = same ? json_get(a, json_mstr(key)) : NULL;
+            struct str name = json_mstr(key);
+            yyjson_val *other = same ? yyjson_obj_iter_getn(&it, name.p, name.n) : NULL;
             same = same && other && json_same(other, v);
         }
         return same;

@@ -28,6 +28,17 @@ static void test_patches(void **state) {
     leads_there("{\"a\":1,\"b\":2}", "{\"a\":{\"x\":1}}", "{\"a\":{\"x\":1},\"b\":null}");
 }
 
+/* In any order, and with what is missing in either. */
+static void test_same(void **state) {
+    yyjson_val *a = parse("{\"a\":1,\"b\":{\"x\":1,\"y\":2},\"c\":3}");
+    assert_true(json_same(a, parse_mut("{\"a\":1,\"b\":{\"x\":1,\"y\":2},\"c\":3}")->root));
+    assert_true(json_same(a, parse_mut("{\"c\":3,\"b\":{\"y\":2,\"x\":1},\"a\":1}")->root));
+    assert_false(json_same(a, parse_mut("{\"a\":1,\"b\":{\"x\":1,\"z\":2},\"c\":3}")->root));
+    assert_false(json_same(a, parse_mut("{\"b\":1,\"c\":3,\"a\":1}")->root));
+    assert_false(json_same(a, parse_mut("{\"a\":1,\"c\":3}")->root));
+    assert_false(json_same(parse("{\"\":1,\"a\":1}"), parse_mut("{\"a\":1,\"b\":1}")->root));
+}
+
 static void test_leaves_out(void **state) {
     struct buf out;
     bool some = true;
@@ -47,6 +58,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_patches, setup, teardown),
         cmocka_unit_test_setup_teardown(test_leaves_out, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_same, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
