@@ -103,8 +103,9 @@ static void set_labels(struct serve_look *l, yyjson_mut_doc *d, struct str app) 
     yyjson_mut_val *meta = json_mget(d->root, STR("metadata"));
     yyjson_mut_val *own = json_mpath(l->template, "metadata.labels"), *labels = yyjson_mut_obj(d);
     const struct str_map *m = &l->view.metadata->labels;
-    for (size_t i = 0; i < m->n; i++) {
-        json_mset(d, labels, m->v[i].key, yyjson_mut_strncpy(d, m->v[i].value.p, m->v[i].value.n));
+    for (size_t i = 0; i < m->n; i++) { /* each once, and as many as its author likes */
+        yyjson_mut_obj_add(labels, yyjson_mut_strncpy(d, m->v[i].key.p, m->v[i].key.n),
+                           yyjson_mut_strncpy(d, m->v[i].value.p, m->v[i].value.n));
     }
     if (!l->llm) {
         json_mset_str(d, labels, SERVE_LABEL_APP, app);
