@@ -10,6 +10,7 @@ enum {
     BURST = 64,
     SERVING_MS = 10000,
     LOOKS_A_TICK = 64,
+    CHOICES_A_PUMP = 32, /* looks at the servers for requests that were tried already */
     QUEUED_RETRY_S = 30,
     QUEUED_GRACE_MS = 3000 /* every start is in the line for a moment before it is admitted */
 };
@@ -183,9 +184,30 @@ void exchange_hold(struct gateway_exchange *x, enum endpoint_none why) {
 
 /* ---- going on ---- */
 
-/* The model cannot start any more: its waiting requests are answered now. */
-static bool in_vain(const struct server_pool *p) {
-    return p->model && p->model->state == ROUTES_STOPPED;
+/* Whether the line moves: a server has room, or the model cannot start any more and who waits is answered now. */
+static bool moves(struct server_pool *p, int64_t now) {
+    static const struct endpoint_request any;
+    enum endpoint_none none = endpoint_room(&p->endpoints, &any, now);
+    bool stopped = p->model && p->model->state == ROUTES_STOPPED;
+    return none == ENDPOINT_CHOSEN || (stopped && none != ENDPOINT_NO_ROOM);
+}
+
+struct pump {
+    struct server_pool *pool;
+    int64_t now;
+    unsigned choices;
+};
+
+/* A request that has failed at the servers with room waits for the others: released, it would only join the line again,
+ * and take the turn of one that could go. */
+static bool may_go(void *ctx, void *owner) {
+    struct pump *m = ctx;
+    const struct gateway_exchange *x = owner;
+    if (x->choice.n_tried == 0) {
+        return true;
+    }
+    return m->choices++ < CHOICES_A_PUMP &&
+           endpoint_room(&m->pool->endpoints, &x->choice, m->now) != ENDPOINT_NO_ROOM;
 }
 
 /* Looks at the routes and the servers anew, having left the line; it does not join the line's end. */
@@ -209,7 +231,8 @@ void exchange_pump(struct server_pool *p) {
                        &(struct refusal){404, "model_not_found", 0, "model", GATEWAY_END_REFUSED},
                        "the model %.*s was deleted", STR_ARG(x->asked));
     }
-    while ((server_pool_has_room(p, now) || in_vain(p)) && (x = held_next(&p->held, now)) != NULL) {
+    struct pump m = {p, now, 0};
+    while (moves(p, now) && (x = held_next_that(&p->held, now, may_go, &m)) != NULL) {
         look_again(x);
     }
     p->pumping = false;

@@ -140,14 +140,3 @@ void server_pool_take(struct server_pool *p, struct http_peers *peers, const str
         }
     }
 }
-
-bool server_pool_has_room(struct server_pool *p, int64_t now) {
-    for (size_t i = 0; i < p->endpoints.n; i++) {
-        struct endpoint *x = &p->endpoints.v[i];
-        if (x->ready && !x->draining && (x->limit == 0 || x->outstanding < x->limit) &&
-            p->endpoints.groups[x->group].weight > 0 && health_allows(&x->health, now)) {
-            return true;
-        }
-    }
-    return false;
-}

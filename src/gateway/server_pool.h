@@ -51,8 +51,6 @@ void server_pool_drop(struct server_pool *p); /* of a holder; the last one frees
 /* The model as the worker's new routes have it; NULL: they have it no more. The old routes must still be there. */
 void server_pool_take(struct server_pool *p, struct http_peers *peers, const struct routes_model *m,
                       struct str own_zone, int64_t now);
-/* Whether some server would take a request now. */
-bool server_pool_has_room(struct server_pool *p, int64_t now);
 uint64_t server_pool_hash(
     struct str s); /* of sessions and zones: the same in all workers and gateways; never 0 */
 

@@ -102,6 +102,9 @@ enum endpoint_none { /* why no endpoint was chosen */
 /* The place of the chosen endpoint. Only the groups' turn is counted; endpoint_sent counts the request. */
 enum endpoint_none endpoint_choose(struct endpoint_pool *e, const struct endpoint_request *r,
                                    int64_t now, size_t *ret_place);
+/* What the choice would say, without one. */
+enum endpoint_none endpoint_room(struct endpoint_pool *e, const struct endpoint_request *r,
+                                 int64_t now);
 void endpoint_sent(struct endpoint *x);
 enum endpoint_end { ENDPOINT_WELL, ENDPOINT_FAILED, ENDPOINT_UNTOLD };
 /* By id, because the endpoint may be gone by now. */

@@ -86,6 +86,12 @@ static enum endpoint_none usable(struct chosen *c, const struct endpoint_request
     return none != ENDPOINT_CHOSEN ? none : kept > 0 ? ENDPOINT_CHOSEN : ENDPOINT_NO_ROOM;
 }
 
+enum endpoint_none endpoint_room(struct endpoint_pool *e, const struct endpoint_request *r,
+                                 int64_t now) {
+    struct chosen c = {.e = e, .now = now};
+    return usable(&c, r);
+}
+
 /* ---- 2: groups ---- */
 
 static void keep_group(struct chosen *c) {

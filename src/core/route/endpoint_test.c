@@ -317,12 +317,25 @@ static void any_life(void **state) {
     }
 }
 
+/* A server that this request has tried is no room for it, though it is for others. */
+static void room(void **state) {
+    struct endpoint_request tried = {.tried = {1}, .n_tried = 1};
+    make(2, 1);
+    e.v[1].limit = e.v[1].outstanding = 1;
+    assert_int_equal(endpoint_room(&e, &any, NOW), ENDPOINT_CHOSEN);
+    assert_int_equal(endpoint_room(&e, &tried, NOW), ENDPOINT_NO_ROOM);
+    endpoint_ended(&e, 2, ENDPOINT_WELL, NOW);
+    assert_int_equal(endpoint_room(&e, &tried, NOW), ENDPOINT_CHOSEN);
+    e.v[0].ready = e.v[1].ready = false;
+    assert_int_equal(endpoint_room(&e, &any, NOW), ENDPOINT_NO_READY);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(even),       cmocka_unit_test(canary),   cmocka_unit_test(zones),
         cmocka_unit_test(sessions),   cmocka_unit_test(prefixes), cmocka_unit_test(by_metrics),
         cmocka_unit_test(slow_start), cmocka_unit_test(ejected),  cmocka_unit_test(breaker),
-        cmocka_unit_test(nobody),     cmocka_unit_test(any_life),
+        cmocka_unit_test(nobody),     cmocka_unit_test(any_life), cmocka_unit_test(room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,7 +191,8 @@ static bool before(const struct held_item *a, const struct held_item *b) {
     return a->start != b->start ? a->start < b->start : a->order < b->order;
 }
 
-void *held_next(struct held_queue *h, int64_t now) {
+void *held_next_that(struct held_queue *h, int64_t now, bool (*may)(void *ctx, void *owner),
+                     void *ctx) {
     struct held_item *best = NULL;
 
     if (h->n == 0 || !bucket_allows(&h->pace, 1, now)) {
@@ -199,7 +200,8 @@ void *held_next(struct held_queue *h, int64_t now) {
     }
     for (size_t i = 0; i < h->top; i++) {
         struct held_item *x = &h->v[i];
-        if (x->lane != 0 && x->deadline > now && (best == NULL || before(x, best))) {
+        if (x->lane != 0 && x->deadline > now && (best == NULL || before(x, best)) &&
+            (may == NULL || may(ctx, x->owner))) {
             best = x;
         }
     }
@@ -211,6 +213,10 @@ void *held_next(struct held_queue *h, int64_t now) {
     void *owner = best->owner;
     take_out(h, best);
     return owner;
+}
+
+void *held_next(struct held_queue *h, int64_t now) {
+    return held_next_that(h, now, NULL, NULL);
 }
 
 int64_t held_wait(struct held_queue *h, int64_t now) {

@@ -92,6 +92,10 @@ bool held_cancel(struct held_queue *h, uint64_t handle);
 void *held_expire(struct held_queue *h, int64_t now);
 /* Releases the next request and returns its owner; NULL: none may go now. */
 void *held_next(struct held_queue *h, int64_t now);
+/* The same of those that may go now; the others keep their places and cost no release. `may` is asked only about a
+ * request that would be the next. */
+void *held_next_that(struct held_queue *h, int64_t now, bool (*may)(void *ctx, void *owner),
+                     void *ctx);
 /* ns until the next release or deadline; -1: nothing waits. */
 int64_t held_wait(struct held_queue *h, int64_t now);
 /* The model is ready (again): pacing starts over with the burst. */

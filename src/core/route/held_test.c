@@ -182,6 +182,30 @@ static uint64_t random_life(uint64_t seed) {
     return trace;
 }
 
+static bool is_not(void *ctx, void *owner) {
+    return owner != ctx;
+}
+
+/* Who may not go is passed over, keeps the place, and uses up no release. */
+static void passed_over(void **state) {
+    struct held_queue h = make(10, 0, 0, 1);
+    void *shed;
+    for (int i = 1; i <= 4; i++) {
+        add(&h, 1, 1, 0, i, &shed);
+    }
+    assert_ptr_equal(held_next_that(&h, 0, is_not, &names[1]), &names[2]);
+    assert_ptr_equal(held_next_that(&h, 0, is_not, &names[1]), &names[3]);
+    assert_null(held_next(&h, 0)); /* the burst of two is over */
+    held_open(&h, 0);
+    assert_ptr_equal(held_next_that(&h, 0, is_not, &names[4]), &names[1]);
+    for (int i = 0; i < 100; i++) {
+        assert_null(held_next_that(&h, 0, is_not, &names[4]));
+    }
+    assert_int_equal(h.n, 1);
+    assert_ptr_equal(held_next(&h, 0), &names[4]);
+    held_release(&h);
+}
+
 static void any_life(void **state) {
     for (uint64_t seed = 1; seed <= 50; seed++) {
         assert_true(random_life(seed) == random_life(seed));
@@ -190,8 +214,9 @@ static void any_life(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares),  cmocka_unit_test(no_credit), cmocka_unit_test(bounds),
-        cmocka_unit_test(handles), cmocka_unit_test(paced),     cmocka_unit_test(any_life),
+        cmocka_unit_test(shares),      cmocka_unit_test(no_credit), cmocka_unit_test(bounds),
+        cmocka_unit_test(handles),     cmocka_unit_test(paced),     cmocka_unit_test(any_life),
+        cmocka_unit_test(passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
