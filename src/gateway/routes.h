@@ -93,7 +93,6 @@ struct routes_model {
     /* ms; 0: the defaults of gateway.h. connect: until connected; first_byte: from then until the head of the answer;
      * idle: between two parts of an answer; hold: how long a request may wait for an endpoint. */
     int64_t connect_ms, first_byte_ms, idle_ms, hold_ms;
-    bool load_aware;      /* choose by the servers' metrics (ENDPOINT_BY_METRICS) */
     bool prefix_affinity; /* prefer the endpoint that has seen the beginning of the prompt */
     int64_t created_s;    /* since 1970, for /v1/models */
 };
