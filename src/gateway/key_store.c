@@ -172,10 +172,11 @@ static void drop_token(struct key_store *s, struct token *t) {
     mem_free(t);
 }
 
-/* Room for one more: what is over goes, else the first that is not being asked about. */
+/* Room for one more: what is over goes, else one that is nobody's, else one that is known: who invents tokens does not
+ * push out those of people. Never one that is being asked about. */
 static bool make_room(struct key_store *s, int64_t now_s) {
     const struct map_entry *e;
-    struct token *first = NULL;
+    struct token *least = NULL;
     if (map_count(&s->tokens) < KEY_TOKENS_MAX) {
         return true;
     }
@@ -183,12 +184,12 @@ static bool make_room(struct key_store *s, int64_t now_s) {
         struct token *t = e->value;
         if (t->state != TOKEN_ASKING && t->until_s <= now_s) {
             drop_token(s, t);
-        } else if (t->state != TOKEN_ASKING && first == NULL) {
-            first = t;
+        } else if (t->state != TOKEN_ASKING && (least == NULL || least->state == TOKEN_KNOWN)) {
+            least = t;
         }
     }
-    if (map_count(&s->tokens) >= KEY_TOKENS_MAX && first != NULL) {
-        drop_token(s, first);
+    if (map_count(&s->tokens) >= KEY_TOKENS_MAX && least != NULL) {
+        drop_token(s, least);
     }
     return map_count(&s->tokens) < KEY_TOKENS_MAX;
 }

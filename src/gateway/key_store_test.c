@@ -166,6 +166,23 @@ static void inventing_tokens_is_bounded(void **state) {
     key_store_free(f->s);
 }
 
+/* Many invented tokens, more than are remembered: those of people stay. */
+static void inventing_tokens_pushes_nobody_out(void **state) {
+    struct fixture *f = fixture();
+    char token[32];
+    const int people = 20, all = KEY_TOKENS_MAX * 2;
+    for (int i = 0; i < all; i++) {
+        (void)snprintf(token, sizeof token, "a.b.%d", i);
+        assert_int_equal(answer(f, token, i), GATEWAY_KEY_ASKING);
+        key_store_answer(f->s, f->asked, i < people ? &ann : NULL, 1000000);
+    }
+    for (int i = 0; i < people; i++) {
+        (void)snprintf(token, sizeof token, "a.b.%d", i);
+        assert_int_equal(answer(f, token, all), GATEWAY_KEY_FOUND);
+    }
+    key_store_free(f->s);
+}
+
 struct told {
     int64_t sum;
     bool full;
@@ -240,6 +257,7 @@ int main(void) {
         cmocka_unit_test(a_key_expires),
         cmocka_unit_test(a_token_is_asked_about_once),
         cmocka_unit_test(inventing_tokens_is_bounded),
+        cmocka_unit_test(inventing_tokens_pushes_nobody_out),
         cmocka_unit_test(use_is_told_once_a_minute),
         cmocka_unit_test(workers_and_the_source_do_not_meet),
     };
