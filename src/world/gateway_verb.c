@@ -34,6 +34,7 @@ struct gateway_world {
     struct tls_server *tls;
     const char *file; /* of routes; NULL: they come from the API server */
     struct gateway_watch *watch;
+    struct loop_signal *reload, *term, *interrupt;
     uint64_t sampled; /* of WITNESS_ALL */
     int64_t drain_ms;
     bool stopping;
@@ -238,10 +239,13 @@ static int start(struct gateway_world *w, struct gateway_options *o, struct err 
     } else if (code == 0) {
         gateway_watch_to(w->watch, w->gateway);
     }
-    bool ok = code == 0 && loop_signal(w->loop, SIGHUP, on_reload, w, err) &&
-              loop_signal(w->loop, SIGTERM, on_end, w, err) &&
-              loop_signal(w->loop, SIGINT, on_end, w, err);
-    return code ? code : ok ? 0 : ERR_IO;
+    if (code != 0) {
+        return code;
+    }
+    w->reload = loop_signal(w->loop, SIGHUP, on_reload, w, err);
+    w->term = w->reload ? loop_signal(w->loop, SIGTERM, on_end, w, err) : NULL;
+    w->interrupt = w->term ? loop_signal(w->loop, SIGINT, on_end, w, err) : NULL;
+    return w->interrupt ? 0 : ERR_IO;
 }
 
 static int run(const struct cli_args *a) {
@@ -269,6 +273,9 @@ static int run(const struct cli_args *a) {
     gateway_free(w.gateway);
     gateway_watch_free(w.watch);
     tls_server_free(w.tls);
+    loop_signal_free(w.reload);
+    loop_signal_free(w.term);
+    loop_signal_free(w.interrupt);
     if (w.loop) {
         loop_free(w.loop);
     }
