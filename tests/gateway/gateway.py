@@ -480,6 +480,67 @@ def test_full_servers():
     g.stop()
 
 
+def test_retry_waits_for_room():
+    """A request that one server refused waits for the other, which is busy; requests behind it get the first."""
+    refuses, busy = Stub("refuses"), Stub("busy")
+    g = Gateway(BERTH, [model(busy, limit=1)], workers=1)
+    stream, waits = Connection(g.port), Connection(g.port)
+    stream.send(request(S, headers=told("events=1,forever")))
+    stream.head()
+    routes = model(refuses, busy, timeouts={"hold": "60s"})
+    routes["backends"][0]["endpoints"][1]["limit"] = 1
+    g.reload([routes])
+    refuses.default = {"status": "503"}
+    waits.send(request(M))
+    wait_for(lambda: refuses.requests == 1 and refuses.open == 0)
+    refuses.default = {}
+    for _ in range(100):
+        status, headers, _ = ask(g.port, M)
+        assert (status, headers["x-server"]) == (200, "refuses"), headers
+    assert refuses.requests == 101 and busy.requests == 1
+    stream.close()
+    status, headers, _ = waits.answer()
+    assert (status, headers["x-server"]) == (200, "busy"), headers
+    g.stop()
+
+
+def test_queued():
+    """A start that waits for quota: told after some seconds, as every start waits for a moment, and to those who wait already."""
+    s = Stub()
+    hold = {"timeouts": {"hold": "60s"}}
+    queued = model(state="Queued", reason="quota of team-a", position=3, etaSeconds=90, **hold)
+
+    def is_told(answer):
+        status, headers, body = answer
+        assert error(answer) == (503, "model_queued") and headers["retry-after"] == "90", answer
+        assert b"position 3" in body and b"quota of team-a" in body and b"about 90 s" in body, body
+
+    g = Gateway(BERTH, [queued])
+    start = time.monotonic()
+    is_told(ask(g.port, M))
+    assert time.monotonic() - start >= 2.9
+    for _ in range(10):  # once within the seconds, however busy the machine is
+        g.reload([queued])
+        c = Connection(g.port)
+        c.send(request(M))
+        time.sleep(0.2)
+        g.reload([model(s)])
+        answer = c.answer()
+        if answer[0] == 200:
+            break
+        is_told(answer)
+    assert answer[0] == 200, "an admitted start was never waited for"
+    g.reload([model(state="AtZero", **hold)])
+    c, stream = Connection(g.port), Connection(g.port)
+    c.send(request(M))
+    stream.send(request(S))
+    time.sleep(0.2)
+    g.reload([queued])
+    is_told(c.answer())
+    is_told(stream.answer())
+    g.stop()
+
+
 def test_limits():
     s = Stub()
     g = Gateway(BERTH, [model(s, limits={"requests": 30})])
