@@ -1,5 +1,5 @@
-/* gateway_child_test: who gets an address when several Berths start at once. Their gateways are this program, which waits
- * and listens nowhere: what keeps them apart is the claim alone. */
+/* gateway_child_test: who gets an address when several Berths start at once. Their gateways are this program, which
+ * waits and listens nowhere: what keeps them apart is the claim alone. */
 #include "world/up/gateway_child.h"
 
 #include <signal.h>
