@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""berth gateway beside HAProxy and nginx, on the same core in one run.   gateway.py BERTH PEER [SECONDS]
+"""berth gateway beside HAProxy and nginx, on the same core in one run.   gateway.py BERTH PEER [SECONDS [ROUNDS]]
 
 Each proxy has one worker on processor 0; the load and the model server (bench/gateway_peer.c) have the others. A proxy is
 measured by the processor time that it takes: requests for each second of it, which is what one core could pass on, so that other
-work on the machine counts little. The figures of one round are shown. `direct` is the load
-without a proxy: what the two ends add to each latency.
+work on the machine counts little. The proxies take turns for some rounds; of each figure the median of the rounds is shown, with
+the least and the most of requests for each second of processor time. `direct` is the load without a proxy: what the two ends add
+to each latency. A proxy that is not installed is left out; scripts/setup bench installs both.
 """
 import json
 import os
+import shutil
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -16,6 +19,7 @@ import time
 
 BERTH, PEER = os.path.realpath(sys.argv[1]), os.path.realpath(sys.argv[2])
 SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 3
+ROUNDS = int(sys.argv[4]) if len(sys.argv) > 4 else 3
 DIR = tempfile.mkdtemp(prefix="bench-gateway-")
 OTHERS = ",".join(str(i) for i in range(1, os.cpu_count())) or "0"
 STREAMS = 4000
@@ -127,12 +131,16 @@ def main():
     server_port = free_port()
     server = Process([PEER, "serve", str(server_port)], OTHERS)
     wait_port(server_port)
-    ports, proxies, best = {"direct": server_port}, {}, {}
+    ports, proxies, rounds = {"direct": server_port}, {}, {}
+    print(f"{ROUNDS} rounds, {os.cpu_count()} processors, load average at the beginning {os.getloadavg()[0]:.1f}", flush=True)
     for make in (berth, haproxy, nginx):
+        if make is not berth and shutil.which(make.__name__) is None:
+            print(f"{make.__name__} is not installed: left out", flush=True)
+            continue
         ports[make.__name__] = free_port()
         proxies[make.__name__] = Process(make(ports[make.__name__], server_port), "0")
         wait_port(ports[make.__name__])
-    for _ in range(1):
+    for _ in range(ROUNDS):
         for name, port in ports.items():
             cpu = proxies[name].cpu() if name in proxies else 0
             n, seconds, _, _ = peer("load", port, 64, SECONDS, 0)
@@ -141,18 +149,17 @@ def main():
             cpu = proxies[name].cpu() if name in proxies else 0
             events, took = peer("events", port, 16, 20000)
             used_events = (proxies[name].cpu() if name in proxies else 0) - cpu
-            row = best.setdefault(name, {"rate": 0, "core": 0, "p50": 1e9, "p99": 1e9, "events": 0, "events_core": 0})
-            row["rate"] = max(row["rate"], n / seconds)
-            row["core"] = max(row["core"], n / used if used else 0)
-            row["p50"], row["p99"] = min(row["p50"], p50), min(row["p99"], p99)
-            row["events"] = max(row["events"], events / took)
-            row["events_core"] = max(row["events_core"], events / used_events if used_events else 0)
-    print(f"{'':8} {'req/s':>9} {'req/s/core':>11} {'p50 us':>8} {'p99 us':>8} {'events/s':>10} {'events/s/core':>14}"
-          f" {'MiB':>7} {'MiB, %d idle' % STREAMS:>17}")
-    for name, row in best.items():
+            rounds.setdefault(name, []).append({
+                "rate": n / seconds, "core": n / used if used else 0, "p50": p50, "p99": p99, "events": events / took,
+                "events_core": events / used_events if used_events else 0})
+    print(f"{'':8} {'req/s':>9} {'req/s/core':>11} {'least - most':>17} {'p50 us':>8} {'p99 us':>8} {'events/s':>10}"
+          f" {'events/s/core':>14} {'MiB':>7} {'MiB, %d idle' % STREAMS:>17}")
+    for name, rows in rounds.items():
+        mid = {k: statistics.median(r[k] for r in rows) for k in rows[0]}
+        least, most = min(r["core"] for r in rows), max(r["core"] for r in rows)
         memory = idle(proxies[name], ports[name]) if name in proxies else (0, 0)
-        print(f"{name:8} {row['rate']:9.0f} {row['core']:11.0f} {row['p50']:8.1f} {row['p99']:8.1f} {row['events']:10.0f}"
-              f" {row['events_core']:14.0f} {memory[0]:7.1f} {memory[1]:17.1f}", flush=True)
+        print(f"{name:8} {mid['rate']:9.0f} {mid['core']:11.0f} {f'{least:.0f} - {most:.0f}':>17} {mid['p50']:8.1f}"
+              f" {mid['p99']:8.1f} {mid['events']:10.0f} {mid['events_core']:14.0f} {memory[0]:7.1f} {memory[1]:17.1f}", flush=True)
     for p in list(proxies.values()) + [server]:
         p.end()
 
