@@ -108,10 +108,16 @@ def test_two_users(b):
 def test_objects(b):
     """The objects of Kubernetes are there, told in answers' headers, and acted on when they change."""
     admin = Client(b.port, b.data, cert="admin")
-    schemas = {o["metadata"]["name"]: o for o in admin.call("GET", FLOW + "/flowschemas")[1]["items"]}
-    levels = {o["metadata"]["name"]: o for o in admin.call("GET", FLOW + "/prioritylevelconfigurations")[1]["items"]}
-    check({"exempt", "global-default", "catch-all", "service-accounts"} <= set(schemas) and
-          {"exempt", "global-default", "catch-all", "workload-low"} <= set(levels), f"{list(schemas)} {list(levels)}")
+
+    def named(plural, *names):
+        """All of a kind, once these are there: the server is ready before its controllers have made them."""
+        def look():
+            found = {o["metadata"]["name"]: o for o in admin.call("GET", f"{FLOW}/{plural}")[1]["items"]}
+            return found if set(names) <= set(found) else None
+        return wait_for(f"{plural} {names}", look, 20)
+
+    schemas = named("flowschemas", "exempt", "global-default", "catch-all", "service-accounts")
+    levels = named("prioritylevelconfigurations", "exempt", "global-default", "catch-all", "workload-low")
     check("global-default" in b.kubectl("get", "flowschemas"), "kubectl shows them")
     check("Limited" in b.kubectl("get", "prioritylevelconfigurations"), "kubectl shows them")
 
